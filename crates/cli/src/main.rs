@@ -1,0 +1,2 @@
+//! The zipfold command.
+fn main() {}

@@ -1,0 +1,172 @@
+//! The one error type of zipfold: who must act, what went wrong, where, the limit and the remedy.
+
+use std::fmt;
+
+/// Who is to blame for an error, and so who must act. Decides the exit code of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The data are wrong: a file, an array, a value in them.
+    Input,
+    /// The request is wrong: a formula, an option, a combination of them.
+    Request,
+    /// The machine has too little: memory, disk, descriptors.
+    Resource,
+    /// A device is missing, lost or refuses.
+    Device,
+    /// zipfold is wrong: please report it.
+    Internal,
+    /// Somebody asked the run to stop.
+    Interrupted,
+}
+
+/// A place inside a text (a formula, a line of a file) that a message can underline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The whole text.
+    pub text: String,
+    /// Byte range inside `text`.
+    pub range: std::ops::Range<usize>,
+}
+
+/// An error with everything its reader needs. Build it with [`Error::input`] and friends, then
+/// add a place, a limit, a remedy.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
+    blame: Blame,
+    what: String,
+    place: Option<String>,
+    limit: Option<String>,
+    remedy: Option<String>,
+    span: Option<Span>,
+}
+
+/// The result type used throughout zipfold.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full stop).
+    pub fn new(blame: Blame, what: impl Into<String>) -> Self {
+        Error(Box::new(Parts { blame, what: what.into(), place: None, limit: None, remedy: None, span: None }))
+    }
+    /// The data are wrong.
+    pub fn input(what: impl Into<String>) -> Self {
+        Self::new(Blame::Input, what)
+    }
+    /// The request is wrong.
+    pub fn request(what: impl Into<String>) -> Self {
+        Self::new(Blame::Request, what)
+    }
+    /// The machine has too little of something.
+    pub fn resource(what: impl Into<String>) -> Self {
+        Self::new(Blame::Resource, what)
+    }
+    /// A device is missing or failed.
+    pub fn device(what: impl Into<String>) -> Self {
+        Self::new(Blame::Device, what)
+    }
+    /// A defect of zipfold itself.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::new(Blame::Internal, what)
+    }
+    /// Says where: a file with line or byte, an option, a row and column.
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.0.place = Some(place.into());
+        self
+    }
+    /// Says where, unless a place is known already (outer layers know less).
+    pub fn at_least(mut self, place: impl Into<String>) -> Self {
+        self.0.place.get_or_insert_with(|| place.into());
+        self
+    }
+    /// Says the limit that was exceeded.
+    pub fn limit(mut self, limit: impl Into<String>) -> Self {
+        self.0.limit = Some(limit.into());
+        self
+    }
+    /// Says what to do about it.
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.0.remedy = Some(remedy.into());
+        self
+    }
+    /// Underlines `range` of `text` in the message.
+    pub fn span(mut self, text: impl Into<String>, range: std::ops::Range<usize>) -> Self {
+        self.0.span = Some(Span { text: text.into(), range });
+        self
+    }
+    /// Who must act.
+    pub fn blame(&self) -> Blame {
+        self.0.blame
+    }
+    /// What happened.
+    pub fn what(&self) -> &str {
+        &self.0.what
+    }
+    /// Where it happened, if known.
+    pub fn place(&self) -> Option<&str> {
+        self.0.place.as_deref()
+    }
+    /// The remedy, if there is one.
+    pub fn remedy_text(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
+    }
+    /// The text to underline, if there is one.
+    pub fn span_ref(&self) -> Option<&Span> {
+        self.0.span.as_ref()
+    }
+    /// Exit code of the command: 2 when the request or the input is wrong, 130 when interrupted, else 1.
+    pub fn exit_code(&self) -> i32 {
+        match self.0.blame {
+            Blame::Input | Blame::Request => 2,
+            Blame::Interrupted => 130,
+            Blame::Resource | Blame::Device | Blame::Internal => 1,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let p = &self.0;
+        if let Some(place) = &p.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{}", p.what)?;
+        if let Some(limit) = &p.limit {
+            write!(f, " (limit: {limit})")?;
+        }
+        if let Some(span) = &p.span {
+            write!(f, "\n{}", caret(span))?;
+        }
+        if let Some(remedy) = &p.remedy {
+            write!(f, "\n  try: {remedy}")?;
+        }
+        if p.blame == Blame::Internal {
+            write!(f, "\n  this is a defect of zipfold: please report it with the command that led here")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The line of the span's text that holds the span's start, with carets below it.
+fn caret(span: &Span) -> String {
+    let start = floor_boundary(&span.text, span.range.start);
+    let end = floor_boundary(&span.text, span.range.end.max(start));
+    let from = span.text[..start].rfind('\n').map_or(0, |p| p + 1);
+    let to = span.text[start..].find('\n').map_or(span.text.len(), |p| start + p);
+    let line = &span.text[from..to];
+    let pad = span.text[from..start].chars().count();
+    let width = span.text[start..end.min(to).max(start)].chars().count().max(1);
+    format!("    {line}\n    {}{}", " ".repeat(pad), "^".repeat(width))
+}
+
+fn floor_boundary(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

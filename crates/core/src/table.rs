@@ -1,0 +1,214 @@
+//! Tables: n rows of d numbers, as every reader makes them and every backend takes them.
+
+use crate::budget::Reserved;
+use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// Shared read-only items owned by anything: a vector, a reservation, memory of another language.
+#[derive(Clone)]
+pub struct Buffer<T>(Arc<dyn AsRef<[T]> + Send + Sync>);
+
+impl<T> Buffer<T> {
+    /// Shares what `owner` owns.
+    pub fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        Buffer(Arc::new(owner))
+    }
+}
+impl<T> std::ops::Deref for Buffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        (*self.0).as_ref()
+    }
+}
+impl<T: Send + Sync + 'static> From<Vec<T>> for Buffer<T> {
+    fn from(items: Vec<T>) -> Self {
+        Buffer::new(items)
+    }
+}
+impl<T: Send + Sync + 'static> From<Reserved<T>> for Buffer<T> {
+    fn from(items: Reserved<T>) -> Self {
+        Buffer::new(items)
+    }
+}
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} items)", self.len())
+    }
+}
+
+/// The type in which values of pairs are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+impl Precision {
+    /// Bytes of one value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Precision::F32 => 4,
+            Precision::F64 => 8,
+        }
+    }
+}
+
+/// Elements of a table, row-major.
+#[derive(Clone, Debug)]
+pub enum Elements {
+    /// Single precision.
+    F32(Buffer<f32>),
+    /// Double precision; integers and text files become this.
+    F64(Buffer<f64>),
+}
+
+impl Elements {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Elements::F32(b) => b.len(),
+            Elements::F64(b) => b.len(),
+        }
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Element `at` widened to f64.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Elements::F32(b) => f64::from(b[at]),
+            Elements::F64(b) => b[at],
+        }
+    }
+}
+
+/// `rows` rows of `cols` numbers each, row-major, with optional column names.
+#[derive(Clone, Debug)]
+pub struct Table {
+    rows: usize,
+    cols: usize,
+    elements: Elements,
+    names: Option<Arc<[String]>>,
+}
+
+impl Table {
+    /// A table of `rows` × `cols` over row-major `elements`.
+    ///
+    /// # Errors
+    /// `Input` when the number of elements is not `rows * cols`.
+    pub fn new(rows: usize, cols: usize, elements: Elements) -> Result<Self> {
+        if rows.checked_mul(cols) != Some(elements.len()) {
+            return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
+        }
+        Ok(Table { rows, cols, elements, names: None })
+    }
+    /// A double-precision table.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn f64(rows: usize, cols: usize, items: Vec<f64>) -> Result<Self> {
+        Self::new(rows, cols, Elements::F64(items.into()))
+    }
+    /// A single-precision table.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn f32(rows: usize, cols: usize, items: Vec<f32>) -> Result<Self> {
+        Self::new(rows, cols, Elements::F32(items.into()))
+    }
+    /// The same table with its columns named.
+    ///
+    /// # Errors
+    /// `Input` when there are not `cols` names, or two are equal.
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.cols {
+            return Err(Error::input(format!("{} names for {} columns", names.len(), self.cols)));
+        }
+        let mut sorted: Vec<&String> = names.iter().collect();
+        sorted.sort();
+        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
+            return Err(Error::input(format!("two columns are named '{}'", twice[0])));
+        }
+        self.names = Some(names.into());
+        Ok(self)
+    }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+    /// Number of columns (components of a row).
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+    /// The elements, row-major.
+    pub fn elements(&self) -> &Elements {
+        &self.elements
+    }
+    /// Column names, if the source had any.
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+    /// The precision of the elements.
+    pub fn precision(&self) -> Precision {
+        match self.elements {
+            Elements::F32(_) => Precision::F32,
+            Elements::F64(_) => Precision::F64,
+        }
+    }
+    /// Element (`row`, `col`) widened to f64.
+    pub fn get(&self, row: usize, col: usize) -> f64 {
+        self.elements.get(row * self.cols + col)
+    }
+    /// Copies row `row`, widened to f64, into `out` (length `cols`).
+    pub fn row_into(&self, row: usize, out: &mut [f64]) {
+        let at = row * self.cols;
+        match &self.elements {
+            Elements::F32(b) => out.iter_mut().zip(&b[at..at + self.cols]).for_each(|(o, v)| *o = f64::from(*v)),
+            Elements::F64(b) => out.copy_from_slice(&b[at..at + self.cols]),
+        }
+    }
+    /// The position of the first NaN, as (row, column).
+    pub fn first_nan(&self) -> Option<(usize, usize)> {
+        let at = match &self.elements {
+            Elements::F32(b) => b.iter().position(|v| v.is_nan()),
+            Elements::F64(b) => b.iter().position(|v| v.is_nan()),
+        }?;
+        Some((at / self.cols, at % self.cols))
+    }
+    /// Only the named or numbered columns, in the order given (a copy).
+    ///
+    /// # Errors
+    /// `Request` when a column does not exist.
+    pub fn select(&self, columns: &[String]) -> Result<Self> {
+        let picked = columns.iter().map(|c| self.column(c)).collect::<Result<Vec<_>>>()?;
+        let total = self.rows * picked.len();
+        let pick = |at: usize| (at / picked.len()) * self.cols + picked[at % picked.len()];
+        let elements = match &self.elements {
+            Elements::F32(b) => Elements::F32((0..total).map(|at| b[pick(at)]).collect::<Vec<_>>().into()),
+            Elements::F64(b) => Elements::F64((0..total).map(|at| b[pick(at)]).collect::<Vec<_>>().into()),
+        };
+        let table = Table::new(self.rows, picked.len(), elements)?;
+        match &self.names {
+            Some(names) => table.with_names(picked.iter().map(|c| names[*c].clone()).collect()),
+            None => Ok(table),
+        }
+    }
+    /// The number of the column called `name` (or, without such a name, numbered so from 0).
+    ///
+    /// # Errors
+    /// `Request` when there is none; the message lists the names there are.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let by_name = self.names.as_ref().and_then(|n| n.iter().position(|have| have == name));
+        let by_number = || name.parse::<usize>().ok().filter(|c| *c < self.cols);
+        by_name.or_else(by_number).ok_or_else(|| {
+            let have =
+                self.names.as_ref().map_or_else(|| format!("0 to {}", self.cols.saturating_sub(1)), |n| n.join(", "));
+            Error::request(format!("no column '{name}'")).remedy(format!("one of the columns there are: {have}"))
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! The CPU backend of zipfold: the one place on the CPU where `unsafe` is allowed.
