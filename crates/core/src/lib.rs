@@ -3,6 +3,8 @@
 
 pub mod budget;
 pub mod error;
+pub mod number;
+pub mod pair;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};
