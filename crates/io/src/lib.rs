@@ -10,6 +10,8 @@ pub mod arrow_table;
 pub mod atomic;
 pub mod csv_table;
 pub mod csv_write;
+#[cfg(feature = "parquet")]
+mod foreign;
 pub mod growing;
 pub mod guard;
 pub mod npy;
