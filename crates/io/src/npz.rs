@@ -232,17 +232,8 @@ impl Record {
         let extra = self.extra(true);
         let attributes = [0; 10]; // no comment, disk 0, no attributes
         let sizes = (extra.len() as u16).to_le_bytes();
-        [
-            b"PK\x01\x02\x2d\x03",
-            &self.common()[..],
-            &sizes,
-            &attributes,
-            &[0; 2],
-            &narrow(self.at),
-            self.name.as_bytes(),
-            &extra,
-        ]
-        .concat()
+        [b"PK\x01\x02\x2d\x03", &self.common()[..], &sizes, &attributes, &narrow(self.at), self.name.as_bytes(), &extra]
+            .concat()
     }
 }
 
