@@ -73,7 +73,7 @@ impl Frames {
         self.line += 1;
         let more = next_line(&mut *self.text, &mut self.buffer);
         let more = more.map_err(|e| read_error(&self.name, "cannot be read", &e).at(at_line(&self.name, self.line)))?;
-        self.left = self.left.map(|left| left.saturating_sub(self.buffer.len() as u64));
+        self.left = self.left.map(|left| left.saturating_sub(self.buffer.len() as u64 + 1));
         Ok(more)
     }
     fn wrong(&self, what: impl Into<String>) -> Error {

@@ -82,7 +82,8 @@ fn bad_text_is_refused_with_its_line() {
         ("a.csv", b"x\n1,\n", &["line 2"]),
         ("a.xyz", b"", &["no frame"]),
         ("a.xyz", b"two\n\nH 0 0 0\n", &["line 1", "'two'"]),
-        ("a.xyz", b"1\n", &["line 2", "comment"]),
+        ("a.xyz", b"1\n", &["line 1", "claims 1 points"]),
+        ("a.xyz", b"0\n", &["line 2", "comment"]),
         ("a.xyz", b"1000000000000\nc\nH 0 0 0\n", &["line 1", "1000000000000 points"]),
         ("a.xyz", b"2\nc\nH 0.000 0.000 0.000\n", &["line 4", "1 of the 2"]),
         ("a.xyz", b"1\nc\nH 0 0\n", &["line 3", "coordinate z"]),
@@ -92,7 +93,7 @@ fn bad_text_is_refused_with_its_line() {
         ("a.xyz", b"1\nProperties=species:S\nH 0 0 0\n", &["Properties"]),
         ("a.xyz", b"1\nProperties=species:S:1\nH 0 0 0\n", &["pos:R:3"]),
         ("a.xyz", b"1\nProperties=a:R:18446744073709551615:b:R:2:pos:R:3\nH 0 0 0\n", &["too many"]),
-        ("a.xyz", b"1\nProperties=a:R:18446744073709551615:pos:R:3\nH 0 0 0\n", &["line 3"]),
+        ("a.xyz", b"1\nProperties=a:R:1844674407370955161:pos:R:3\nH 0 0 0\n", &["line 3"]),
     ];
     for (name, text, words) in cases {
         refused(name, text, Blame::Input, words);
