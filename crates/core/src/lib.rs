@@ -3,10 +3,13 @@
 
 pub mod budget;
 pub mod error;
+pub mod fold;
 pub mod number;
 pub mod pair;
+pub mod space;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};
 pub use error::{Blame, Error, Result, Span};
+pub use space::{Cells, Space};
 pub use table::{Buffer, Elements, Precision, Table};

@@ -1,0 +1,4 @@
+//! The cells to visit.
+
+mod shape;
+pub use shape::{Cells, Space};
