@@ -2,14 +2,19 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+pub mod describe;
 pub mod error;
 pub mod fold;
 pub mod number;
+pub mod oracle;
 pub mod pair;
+pub mod problem;
 pub mod space;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};
+pub use describe::{Data, Job, describe};
 pub use error::{Blame, Error, Result, Span};
-pub use space::{Cells, Space};
+pub use problem::Problem;
+pub use space::{Cell, Cells, Space};
 pub use table::{Buffer, Elements, Precision, Table};
