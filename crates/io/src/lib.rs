@@ -1,1 +1,2 @@
 //! io
+#![forbid(unsafe_code)]
