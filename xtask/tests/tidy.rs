@@ -135,6 +135,13 @@ fn unsafe_without_its_reason_fires() {
         lines(safety::check_comments, path, "type F = unsafe extern \"C\" fn(u8);\ntype G = unsafe fn();\n"),
         NONE
     );
+    let of_trait = "impl<T: Copy> Lanes<T> for S\nwhere\n    T: Send,\n{\n    unsafe fn f() {}\n}\nimpl S {\n    unsafe fn g() {}\n}\n";
+    assert_eq!(lines(safety::check_comments, path, of_trait), [8]);
+    assert_eq!(lines(safety::check_comments, path, "impl A for S {\n    fn f() { unsafe { g() } }\n}\n"), [2]);
+    assert_eq!(
+        lines(safety::check_comments, path, "// SAFETY (both): checked.\nunsafe { g() }\nunsafe { g() }\n"),
+        NONE
+    );
     let far = format!("// SAFETY: far above.\n{}unsafe {{ g() }}\n", "f();\n".repeat(9));
     assert_eq!(lines(safety::check_comments, path, &far), [11]);
 }

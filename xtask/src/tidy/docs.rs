@@ -27,11 +27,11 @@ fn check_file(file: &File, files: &[File]) -> Vec<Violation> {
         .collect()
 }
 
-/// The item a line declares as public, without its `pub`.
+/// The item a line declares as public, without its `pub`. A macro's items carry their docs as `$doc`: rustc sees to those.
 fn public_item(code: &str) -> Option<String> {
     let rest = code.trim_start().strip_prefix("pub ")?.trim();
     let first = rest.split(|c: char| !c.is_alphanumeric()).next()?;
-    ITEMS.contains(&first).then(|| rest.trim_end_matches('{').trim().to_owned())
+    (ITEMS.contains(&first) && !rest.contains('$')).then(|| rest.trim_end_matches('{').trim().to_owned())
 }
 
 /// Whether the lines above (past attributes, which may span lines) hold a doc comment.

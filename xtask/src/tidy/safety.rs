@@ -10,14 +10,19 @@ const REACH: usize = 8;
 /// The members that may hold unsafe code.
 const ALLOWED: [&str; 3] = ["crates/cpu", "crates/gpu", "python"];
 
-/// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section).
+/// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section). The functions of an
+/// `impl … for …` need none: their trait says what callers owe.
 pub fn check_comments(files: &[File]) -> Vec<Violation> {
     files.iter().filter(|file| file.suffix() == "rs").flat_map(check_file).collect()
 }
 
 fn check_file(file: &File) -> Vec<Violation> {
     let source = Source::new(&file.text);
-    let bare = source.words("unsafe").into_iter().filter(|at| !is_pointer_type(&source, *at));
+    let bodies = trait_impls(&source);
+    let inherited =
+        |at: usize| is_function(&source, at) && bodies.iter().any(|(open, close)| (*open..*close).contains(&at));
+    let found = source.words("unsafe").into_iter();
+    let bare = found.filter(|at| !is_pointer_type(&source, *at) && !inherited(*at));
     bare.filter(|at| !justified(&source, source.line(*at)))
         .map(|at| Violation::new(&file.path, source.line(at), "`unsafe` without a `SAFETY:` comment above it"))
         .collect()
@@ -32,10 +37,26 @@ fn is_pointer_type(source: &Source, at: usize) -> bool {
     after.is_some_and(|rest| rest.starts_with('('))
 }
 
+fn is_function(source: &Source, at: usize) -> bool {
+    let after = source.next(at + "unsafe".len()).map_or(&[][..], |at| &source.code[at..]);
+    after.starts_with(b"fn ") || after.starts_with(b"extern ")
+}
+
+/// Where the bodies of `impl … for …` open and close.
+fn trait_impls(source: &Source) -> Vec<(usize, usize)> {
+    let body = |at: usize| {
+        let open = source.body(at)?;
+        let head = String::from_utf8_lossy(&source.code[at..open]).into_owned();
+        let of_trait = head.split_whitespace().any(|word| word == "for");
+        of_trait.then(|| source.closing(open).map(|close| (open, close))).flatten()
+    };
+    source.words("impl").into_iter().filter_map(body).collect()
+}
+
 fn justified(source: &Source, line: usize) -> bool {
     let reason = |line: usize| {
         let comment = source.comment_line(line);
-        comment.contains("SAFETY:") || comment.contains("# Safety")
+        ["SAFETY:", "SAFETY ("].iter().any(|word| comment.contains(word)) || comment.contains("# Safety")
     };
     if reason(line) {
         return true;
