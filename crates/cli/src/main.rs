@@ -1,2 +1,3 @@
 //! The zipfold command.
+#![forbid(unsafe_code)]
 fn main() {}

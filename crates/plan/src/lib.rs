@@ -1,1 +1,2 @@
 //! plan
+#![forbid(unsafe_code)]

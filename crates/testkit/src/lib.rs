@@ -1,1 +1,2 @@
 //! testkit
+#![forbid(unsafe_code)]

@@ -1,1 +1,2 @@
 //! zipfold
+#![forbid(unsafe_code)]
