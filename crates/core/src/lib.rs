@@ -15,6 +15,7 @@ pub mod table;
 pub use budget::{Budget, Reservation, Reserved};
 pub use describe::{Data, Job, describe};
 pub use error::{Blame, Error, Result, Span};
+pub use pair::Side;
 pub use problem::Problem;
 pub use space::{Cell, Cells, Space};
 pub use table::{Buffer, Elements, Precision, Table};

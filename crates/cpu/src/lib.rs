@@ -1,1 +1,6 @@
 //! The CPU backend of zipfold: the one place on the CPU where `unsafe` is allowed.
+
+pub mod machine;
+pub mod pairs;
+
+pub use machine::detect;

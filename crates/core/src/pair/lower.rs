@@ -134,11 +134,6 @@ impl Lowered {
             _ => Ok(self.formula.operands(id)),
         }
     }
-    /// The two hoisted operands of a difference node without a box.
-    pub fn difference(&mut self, id: Id) -> Result<[Id; 2]> {
-        let ops = self.operands_of(id)?;
-        Ok([ops[0], ops[1]])
-    }
     fn register(&mut self, id: Id) {
         if self.sources.contains_key(&id) || self.is_pair(id) {
             return;
@@ -302,6 +297,11 @@ impl Lowered {
         let loops: usize = self.stages.iter().map(|s| s.vectors.len() + s.reduces.len()).sum();
         let singles: usize = self.stages.iter().map(|s| s.scalars.len()).sum::<usize>() + self.finish.len();
         (loops + self.vector_tail.len(), singles)
+    }
+    /// The number of the stream that is the raw row of side 0 (x) or 1 (y).
+    pub fn raw_stream(&self, side: usize) -> Option<usize> {
+        let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
+        self.streams[side].iter().position(|id| *self.formula.node(*id) == wanted)
     }
     /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into `attrs`.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {

@@ -27,4 +27,11 @@ impl Cell {
     pub fn minimum_image(&self, delta: &mut [f64]) {
         delta.iter_mut().zip(&self.lengths).for_each(|(d, l)| *d -= l * libm::rint(*d / l));
     }
+    /// [`Self::minimum_image`] of every lane, the same bits.
+    #[inline(always)]
+    pub fn minimum_image_lanes<const N: usize>(&self, deltas: &mut [[f64; N]; 3]) {
+        for (lanes, l) in deltas.iter_mut().zip(&self.lengths) {
+            lanes.iter_mut().for_each(|d| *d -= l * libm::rint(*d / l));
+        }
+    }
 }

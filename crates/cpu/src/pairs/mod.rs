@@ -1,0 +1,11 @@
+//! All-pairs on the CPU: programs over lanes, hoisted rows, tiles, dense results.
+
+pub mod dense;
+pub mod engine;
+pub mod lanes;
+pub mod program;
+pub mod rows;
+pub mod vm;
+
+pub use dense::SharedMatrix;
+pub use engine::{Engine, Sink, UnitState, Values};
