@@ -5,6 +5,7 @@ pub mod budget;
 pub mod error;
 pub mod number;
 pub mod pair;
+pub mod space;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};

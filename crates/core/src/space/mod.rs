@@ -1,0 +1,3 @@
+//! Where the rows live: periodic boxes.
+
+pub mod cell;
