@@ -70,7 +70,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     formula.roots = vec![root];
     let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
     let scope = Scope { params, columns, dim: Some(data.x.cols()) };
-    let cell = problem.cell.as_deref().map(|numbers| Cell::from_numbers(numbers)).transpose()?;
+    let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
     let mut folds = vec![];
     for (at, spec) in problem.folds.iter().enumerate() {
         let weights = data.weights.get(at).and_then(Option::as_ref);
@@ -290,8 +290,8 @@ fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
 
 fn check_cell(cell: Option<&Cell>, formula: &Formula, data: &Data) -> Result<()> {
     let Some(cell) = cell else { return Ok(()) };
-    if data.x.cols() != cell.dim() {
-        let what = format!("a box of {} dimensions over rows of {} components", cell.dim(), data.x.cols());
+    if data.x.cols() != cell.dims() {
+        let what = format!("a box of {} dimensions over rows of {} components", cell.dims(), data.x.cols());
         return Err(Error::request(what).at("--box").remedy("pick the coordinates with --columns x,y,z"));
     }
     let live = formula.live();

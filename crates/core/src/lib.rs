@@ -8,7 +8,10 @@ pub mod fold;
 pub mod number;
 pub mod oracle;
 pub mod pair;
+<<<<<<< HEAD
 pub mod problem;
+=======
+>>>>>>> boxes
 pub mod space;
 pub mod table;
 

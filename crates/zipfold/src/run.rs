@@ -10,6 +10,7 @@ use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
+use zipfold_cpu::pairs::dense::Shared;
 use zipfold_cpu::pairs::engine::Element;
 use zipfold_cpu::pairs::{Engine, SharedMatrix, Sink, UnitState, Values};
 use zipfold_io::{NpyFile, OutputOptions};
@@ -192,7 +193,7 @@ pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &
     }
 }
 
-trait Typed: Element + zipfold_io::NpyElement + Copy + Default {
+trait Typed: Element + Shared + zipfold_io::NpyElement {
     fn output(items: Vec<Self>) -> Output;
 }
 impl Typed for f32 {
@@ -226,7 +227,7 @@ fn run_typed<T: Typed>(problem: &Problem, job: &Job, plan: Plan, target: &Target
         outputs.push(match place {
             Place::Memory(items) => T::output(items.into_vec()),
             Place::File(file) => {
-                file.publish(matches!(target, Target::Npy(_, o) if o.durable))?;
+                file.publish()?;
                 Output::Stored
             }
             Place::None => Output::State(state),
@@ -250,13 +251,13 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
     Ok(held)
 }
 
-enum Place<T> {
+enum Place<T: Shared> {
     None,
     Memory(SharedMatrix<T>),
     File(NpyFile),
 }
 
-struct Places<T> {
+struct Places<T: Shared> {
     items: Vec<Place<T>>,
 }
 
@@ -265,7 +266,7 @@ impl<T: Typed> Sink for Places<T> {
         match &self.items[fold] {
             Place::Memory(matrix) => {
                 let fits = match T::run(values) {
-                    Some(run) => matrix.put_disjoint(at, run),
+                    Some(run) => matrix.put(at, run),
                     None => false,
                 };
                 if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
@@ -352,7 +353,7 @@ fn loop_units<T: Typed>(job: &Job, plan: &Plan, engine: &Engine<'_, T>, places: 
 }
 
 /// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.
-fn sync_files<T>(places: &Places<T>) -> Result<()> {
+fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
     for place in &places.items {
         if let Place::File(file) = place {
             file.sync()?;

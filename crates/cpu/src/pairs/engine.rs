@@ -33,15 +33,23 @@ pub trait Sink: Sync {
 pub trait Element: Real {
     /// Wraps a run.
     fn values(run: &[Self]) -> Values<'_>;
+    /// Unwraps a run of this type.
+    fn run(values: Values<'_>) -> Option<&[Self]>;
 }
 impl Element for f32 {
     fn values(run: &[f32]) -> Values<'_> {
         Values::F32(run)
     }
+    fn run(values: Values<'_>) -> Option<&[f32]> {
+        if let Values::F32(run) = values { Some(run) } else { None }
+    }
 }
 impl Element for f64 {
     fn values(run: &[f64]) -> Values<'_> {
         Values::F64(run)
+    }
+    fn run(values: Values<'_>) -> Option<&[f64]> {
+        if let Values::F64(run) = values { Some(run) } else { None }
     }
 }
 

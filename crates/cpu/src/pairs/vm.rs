@@ -225,7 +225,8 @@ fn differences<T: Real>(place: &Place<'_, '_, T>, s: &mut Scratch<T>) {
         wide[k].iter_mut().zip(&y[k]).for_each(|(w, y)| *w = x[k].wide() - y.wide());
     }
     if let Some(cell) = place.vm.cell {
-        cell.minimum_image_lanes(&mut wide);
+        let [dx, dy, dz] = &mut wide;
+        cell.minimum_image_lanes(dx, dy, dz);
     }
     for k in 0..dim.min(3) {
         s.deltas[k].iter_mut().zip(&wide[k]).for_each(|(d, w)| *d = T::of(*w));
