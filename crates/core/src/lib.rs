@@ -8,10 +8,7 @@ pub mod fold;
 pub mod number;
 pub mod oracle;
 pub mod pair;
-<<<<<<< HEAD
 pub mod problem;
-=======
->>>>>>> boxes
 pub mod space;
 pub mod table;
 
