@@ -1,0 +1,32 @@
+//! Angle between two points of a sphere given by latitude and longitude in radians, in radians (scikit-learn):
+//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)).
+
+use super::{Domain, Named, Scale, text};
+use crate::error::Error;
+
+const FORMULA: &str =
+    "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
+
+/// `haversine`.
+pub const HAVERSINE: Named = Named {
+    name: "haversine",
+    aliases: &["haversine_distances"],
+    options: &[],
+    formula: |f, params, dim| match dim {
+        Some(d) if d != 2 => {
+            let e = Error::request(format!("'haversine' of rows of {d} components")).at("--metric");
+            Err(e.remedy("rows of latitude and longitude in radians, two columns"))
+        }
+        _ => text(f, FORMULA, params, dim),
+    },
+    prepare: None,
+    reference: |x, y, _| {
+        let half = |k: usize| ((x[k] - y[k]) / 2.0).sin().powi(2);
+        2.0 * (half(0) + x[0].cos() * y[0].cos() * half(1)).sqrt().min(1.0).asin()
+    },
+    flops: 20,
+    symmetric: true,
+    domain: Domain::LatLon,
+    scale: Scale::Fixed(1.0),
+    range: (-1.5, 1.5),
+};
