@@ -16,8 +16,8 @@ fn centred_weighted(r: &str) -> String {
 
 /// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
 pub(super) fn correlation(formula: &mut Formula, params: &Params, dim: Option<usize>, shape: &str) -> Result<Id> {
-    let plain = cosine::similarity(&centred("x"), &centred("y"));
-    let with_w = cosine::similarity(&centred_weighted("x"), &centred_weighted("y"));
+    let plain = cosine::similarity(&centred("x"), &centred("y"), dim);
+    let with_w = cosine::similarity(&centred_weighted("x"), &centred_weighted("y"), dim);
     weighted(formula, params, dim, &shape.replace("{}", &plain), &shape.replace("{}", &with_w))
 }
 

@@ -3,9 +3,12 @@
 
 use super::{Domain, Named, Params, Scale, text, weighted, weighted_sum};
 
-/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row.
-pub(super) fn similarity(a: &str, b: &str) -> String {
-    format!("max(min(sum({a} / norm({a}) * ({b} / norm({b}))), 1), -1)")
+/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for rows of no components.
+pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
+    match dim {
+        Some(0) => format!("sum({a} * {b}) / (norm({a}) * norm({b}))"),
+        _ => format!("max(min(sum({a} / norm({a}) * ({b} / norm({b}))), 1), -1)"),
+    }
 }
 
 /// The cosine by its definition, for reference evaluations.
@@ -20,8 +23,8 @@ pub const COSINE: Named = Named {
     aliases: &["cos"],
     options: &["w"],
     formula: |f, params, dim| {
-        let with_w = format!("1 - {}", similarity("(sqrt(w) * x)", "(sqrt(w) * y)"));
-        weighted(f, params, dim, &format!("1 - {}", similarity("x", "y")), &with_w)
+        let with_w = format!("1 - {}", similarity("(sqrt(w) * x)", "(sqrt(w) * y)", dim));
+        weighted(f, params, dim, &format!("1 - {}", similarity("x", "y", dim)), &with_w)
     },
     prepare: None,
     reference: |x, y, params| 1.0 - coefficient(x, y, params),

@@ -12,7 +12,7 @@ pub const HELLINGER: Named = Named {
     reference: |x, y, _| {
         let (sx, sy) = (x.iter().sum::<f64>(), y.iter().sum::<f64>());
         let squares = x.iter().zip(y).map(|(a, b)| ((a / sx).sqrt() - (b / sy).sqrt()).powi(2)).sum::<f64>();
-        if sx == 0.0 || sy == 0.0 { f64::NAN } else { (squares / 2.0).sqrt() }
+        (squares / 2.0).sqrt()
     },
     flops: 3,
     symmetric: true,
