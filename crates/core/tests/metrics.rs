@@ -1,9 +1,10 @@
 //! Named metrics against their reference evaluations; what the parser accepts and refuses; what lowering makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use zipfold_core::pair::lower::{Lowered, ZipForm};
+use zipfold_core::pair::eval::{binary, unary};
+use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::named::{Domain, Named, Params, Scale, all, find, require};
-use zipfold_core::pair::{Evaluator, Formula, Param, Rows, Scope, Symmetry, parse, symmetry};
+use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Scope, Side, Symmetry, parse, symmetry};
 use zipfold_core::{Error, Table};
 
 struct Random(u64);
@@ -341,6 +342,85 @@ fn ranks_share_ties() {
     assert_eq!(row(&ranks, 1), [2.5, 2.5, 1.0, 4.0]);
     assert!(row(&ranks, 2).iter().all(|r| r.is_nan()));
     assert_eq!(prepare(&Table::f64(2, 0, vec![]).unwrap(), None, &mut Params::new()).unwrap().unwrap().x.rows(), 2);
+}
+
+/// The hoisted values of one row, and the row, as a backend in single precision holds them.
+struct Held {
+    row: Vec<f32>,
+    streams: Vec<Vec<f32>>,
+    attrs: Vec<f32>,
+}
+
+fn held(low: &Lowered, side: Side, row: &[f64]) -> Held {
+    let narrow = |v: &[f64]| v.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+    let mut hoister = low.hoister(side);
+    hoister.load(&table(&[row]), 0);
+    Held {
+        row: narrow(row),
+        streams: (0..low.streams[side as usize].len()).map(|n| narrow(hoister.stream(n))).collect(),
+        attrs: (0..low.attrs[side as usize].len()).map(|n| hoister.attr(n) as f32).collect(),
+    }
+}
+
+/// Node `id` at component `k`, every operation rounded to single precision.
+fn single(low: &Lowered, held: [&Held; 2], id: Id, k: usize) -> f32 {
+    let go = |id: &Id| f64::from(single(low, held, *id, k));
+    match low.source(id) {
+        Source::Stream(side, n) => return held[side as usize].streams[n][k],
+        Source::Attr(side, n) => return held[side as usize].attrs[n],
+        Source::Vector(n) => return low.constants[n][k] as f32,
+        Source::Const(v) => return v as f32,
+        Source::Pair => {}
+    }
+    match low.formula.node(id) {
+        Node::Delta => held[0].row[k] - held[1].row[k],
+        Node::DeltaAt(k) => held[0].row[*k as usize] - held[1].row[*k as usize],
+        Node::Unary(op, a) => unary(*op, go(a)) as f32,
+        Node::Binary(op, a, b) => binary(*op, go(a), go(b)) as f32,
+        Node::Select(c, a, b) => single(low, held, if go(c) == 0.0 { *b } else { *a }, k),
+        Node::Reduce(op, a) => (0..low.dim)
+            .fold(op.identity(), |sum, k| f64::from(binary(op.operator(), sum, single(low, held, *a, k).into()) as f32))
+            as f32,
+        _ => f32::NAN,
+    }
+}
+
+fn single_precision(named: &Named, set: &Params, dim: usize, random: &mut Random, offset: f64) {
+    let low = Lowered::new(&formula_of(named, set, Some(dim)), dim, false).unwrap();
+    let mut row = || random.row(named, dim).iter().map(|v| f64::from((v + offset) as f32)).collect::<Vec<f64>>();
+    for (x, y) in (0..40).map(|_| (row(), row())) {
+        let (a, b) = (held(&low, Side::X, &x), held(&low, Side::Y, &y));
+        let got = f64::from(single(&low, [&a, &b], low.formula.roots[0], 0));
+        let expected = (named.reference)(&x, &y, set);
+        let same = got == expected || (got.is_nan() && expected.is_nan());
+        let near = (got - expected).abs() <= 1e7 * tolerance(named, &x, &y, expected);
+        assert!(same || near, "{} {set:?} of {x:?} and {y:?}: {got} not {expected}", named.name);
+    }
+}
+
+#[test]
+fn single_precision_is_enough() {
+    let mut random = Random(29);
+    for named in all() {
+        for dim in dims(named) {
+            for set in option_sets(named, *dim, &mut random) {
+                single_precision(named, &set, *dim, &mut random, 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn single_precision_keeps_the_digits_of_differences_far_from_the_origin() {
+    let mut random = Random(31);
+    let invariant = ["chebyshev", "cityblock", "euclidean", "sqeuclidean", "minkowski", "seuclidean", "nan_euclidean"];
+    for named in invariant.map(|name| find(name).unwrap()).into_iter().chain(find("correlation")) {
+        for dim in [2, 7, 33] {
+            for set in option_sets(named, dim, &mut random).into_iter().filter(|set| !set.contains_key("centered")) {
+                single_precision(named, &set, dim, &mut random, 1e6);
+            }
+        }
+    }
 }
 
 fn forms(name: &str, set: &Params, dim: usize) -> Vec<Option<ZipForm>> {

@@ -3,7 +3,7 @@
 use super::{Domain, Named, Scale, component, text, weighted};
 use crate::number;
 
-/// `chebyshev`, also `max`-norm or L∞.
+/// `chebyshev`, also `linf`, `infinity`.
 pub const CHEBYSHEV: Named = Named {
     name: "chebyshev",
     aliases: &["chebychev", "cheby", "cheb", "ch", "linf", "infinity"],

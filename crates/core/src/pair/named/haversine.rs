@@ -20,9 +20,12 @@ pub const HAVERSINE: Named = Named {
         _ => text(f, FORMULA, params, dim),
     },
     prepare: None,
-    reference: |x, y, _| {
-        let half = |k: usize| ((x[k] - y[k]) / 2.0).sin().powi(2);
-        2.0 * (half(0) + x[0].cos() * y[0].cos() * half(1)).sqrt().min(1.0).asin()
+    reference: |x, y, _| match (x, y) {
+        ([a, b], [c, d]) => {
+            let half = |u: f64, v: f64| ((u - v) / 2.0).sin().powi(2);
+            2.0 * (half(*a, *c) + a.cos() * c.cos() * half(*b, *d)).sqrt().min(1.0).asin()
+        }
+        _ => f64::NAN,
     },
     flops: 20,
     symmetric: true,
