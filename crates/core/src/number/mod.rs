@@ -9,13 +9,7 @@ pub fn exp(x: f64) -> f64 {
     const LN2_HI: f64 = 6.931_471_803_691_238e-1;
     const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer
-    let clamped = if x > 710.0 {
-        710.0
-    } else if x < -746.0 {
-        -746.0
-    } else {
-        x
-    };
+    let clamped = x.clamp(-746.0, 710.0);
     let shifted = clamped * std::f64::consts::LOG2_E + SHIFT;
     let k = shifted - SHIFT;
     let r = (clamped - k * LN2_HI) - k * LN2_LO;
@@ -74,10 +68,10 @@ pub fn log(x: f64) -> f64 {
 #[inline(always)]
 fn log_tail(z: f64) -> f64 {
     let w = z * z;
-    let even = w * (3.999_999_999_940_941_9e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
+    let even = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
     let odd = z
         * (6.666_666_666_666_735e-1
-            + w * (2.857_142_874_366_239_1e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
+            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
     even + odd
 }
 

@@ -409,7 +409,9 @@ impl Parser<'_, '_> {
             if self.eat(")") {
                 return Ok(args);
             }
-            self.want(",")?;
+            if !self.eat(",") {
+                return Err(self.unexpected("',' or ')'"));
+            }
         }
     }
     fn apply(&mut self, name: &str, args: &[Id], range: Range<usize>, place: Range<usize>) -> Result<Id> {

@@ -48,7 +48,7 @@ impl Keys<'_> {
             Node::DeltaAt(k) => hash(&("delta", swap && !even, k)),
             Node::Unary(Unary::Neg, a) if even => self.key(*a, swap, true),
             Node::Unary(op, a) => {
-                let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh);
+                let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh | Unary::IsNan);
                 let odd = matches!(op, Unary::Neg | Unary::Sin | Unary::Tan | Unary::Asin | Unary::Atan | Unary::Sign);
                 let inner =
                     self.key(*a, swap, sign_free || (even && (odd || *op == Unary::Tanh || *op == Unary::Sinh)));

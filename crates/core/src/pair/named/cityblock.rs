@@ -1,21 +1,15 @@
 //! Manhattan distance: Σ |xₖ − yₖ|, optionally weighted.
 
-use super::{Domain, Named, Scale, text, vector};
+use super::{Domain, Named, Scale, weighted, weighted_sum};
 
 /// `cityblock`, also `manhattan`, `l1`.
 pub const CITYBLOCK: Named = Named {
     name: "cityblock",
     aliases: &["manhattan", "l1", "cblock", "cb", "c"],
     options: &["w"],
-    formula: |f, params, dim| match vector(params, "w", dim)? {
-        Some(_) => text(f, "sum(w * abs(x - y))", params, dim),
-        None => text(f, "sum(abs(x - y))", params, dim),
-    },
+    formula: |f, params, dim| weighted(f, params, dim, "sum(abs(x - y))", "sum(w * abs(x - y))"),
     prepare: None,
-    reference: |x, y, params| {
-        let w = vector(params, "w", Some(x.len())).ok().flatten();
-        (0..x.len()).map(|k| w.as_ref().map_or(1.0, |w| w[k]) * (x[k] - y[k]).abs()).sum()
-    },
+    reference: |x, y, params| weighted_sum(x, y, params, |a, b| (a - b).abs()),
     flops: 3,
     symmetric: true,
     domain: Domain::Real,

@@ -1,10 +1,9 @@
 //! Euclidean distance and its square: √Σ (xₖ − yₖ)², optionally weighted, always by differences.
 
-use super::{Domain, Named, Params, Scale, text, vector};
+use super::{Domain, Named, Params, Scale, weighted, weighted_sum};
 
 fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
-    let w = vector(params, "w", Some(x.len())).ok().flatten();
-    (0..x.len()).map(|k| w.as_ref().map_or(1.0, |w| w[k]) * (x[k] - y[k]).powi(2)).sum()
+    weighted_sum(x, y, params, |a, b| (a - b).powi(2))
 }
 
 /// `euclidean`, also `l2`.
@@ -12,10 +11,7 @@ pub const EUCLIDEAN: Named = Named {
     name: "euclidean",
     aliases: &["l2", "euclid", "eu", "e"],
     options: &["w"],
-    formula: |f, params, dim| match vector(params, "w", dim)? {
-        Some(_) => text(f, "sqrt(sum(w * (x - y)^2))", params, dim),
-        None => text(f, "sqrt(sum((x - y)^2))", params, dim),
-    },
+    formula: |f, params, dim| weighted(f, params, dim, "sqrt(sum((x - y)^2))", "sqrt(sum(w * (x - y)^2))"),
     prepare: None,
     reference: |x, y, params| squares(x, y, params).sqrt(),
     flops: 3,
@@ -29,10 +25,7 @@ pub const EUCLIDEAN: Named = Named {
 pub const SQEUCLIDEAN: Named = Named {
     name: "sqeuclidean",
     aliases: &["sqe", "sqeuclid"],
-    formula: |f, params, dim| match vector(params, "w", dim)? {
-        Some(_) => text(f, "sum(w * (x - y)^2)", params, dim),
-        None => text(f, "sum((x - y)^2)", params, dim),
-    },
+    formula: |f, params, dim| weighted(f, params, dim, "sum((x - y)^2)", "sum(w * (x - y)^2)"),
     reference: squares,
     ..EUCLIDEAN
 };

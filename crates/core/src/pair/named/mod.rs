@@ -20,6 +20,8 @@ pub enum Domain {
     Boolean,
     /// Latitude and longitude in radians, two components.
     LatLon,
+    /// Any finite numbers, NaN where one is missing.
+    Missing,
 }
 
 /// How the error of a value is measured.
@@ -72,10 +74,73 @@ pub struct Named {
     pub range: (f64, f64),
 }
 
+mod booleans;
+mod braycurtis;
+mod canberra;
+mod chebyshev;
+mod chi2;
 mod cityblock;
+mod correlation;
+mod cosine;
+mod dice;
 mod euclidean;
+mod hamming;
+mod haversine;
+mod hellinger;
+mod jaccard;
+mod jensenshannon;
+mod kl;
+mod laplacian;
+mod linear;
+mod mahalanobis;
+mod minkowski;
+mod nan_euclidean;
+mod pearson;
+mod polynomial;
+mod rbf;
+mod rogerstanimoto;
+mod russellrao;
+mod seuclidean;
+mod sigmoid;
+mod sokalsneath;
+mod spearman;
+mod yule;
 
-const ALL: &[Named] = &[cityblock::CITYBLOCK, euclidean::EUCLIDEAN, euclidean::SQEUCLIDEAN];
+const ALL: &[Named] = &[
+    braycurtis::BRAYCURTIS,
+    canberra::CANBERRA,
+    chebyshev::CHEBYSHEV,
+    chi2::CHI2,
+    chi2::ADDITIVE_CHI2,
+    cityblock::CITYBLOCK,
+    correlation::CORRELATION,
+    cosine::COSINE,
+    cosine::COSINE_SIMILARITY,
+    dice::DICE,
+    euclidean::EUCLIDEAN,
+    euclidean::SQEUCLIDEAN,
+    hamming::HAMMING,
+    haversine::HAVERSINE,
+    hellinger::HELLINGER,
+    jaccard::JACCARD,
+    jensenshannon::JENSENSHANNON,
+    kl::KL,
+    laplacian::LAPLACIAN,
+    linear::LINEAR,
+    mahalanobis::MAHALANOBIS,
+    minkowski::MINKOWSKI,
+    nan_euclidean::NAN_EUCLIDEAN,
+    pearson::PEARSON,
+    polynomial::POLYNOMIAL,
+    rbf::RBF,
+    rogerstanimoto::ROGERSTANIMOTO,
+    russellrao::RUSSELLRAO,
+    seuclidean::SEUCLIDEAN,
+    sigmoid::SIGMOID,
+    sokalsneath::SOKALSNEATH,
+    spearman::SPEARMAN,
+    yule::YULE,
+];
 
 /// Every named pair.
 pub fn all() -> &'static [Named] {
@@ -131,4 +196,55 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
         }
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
     }
+}
+
+/// The weights `w`: one number ≥ 0 for each component, as SciPy asks.
+pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
+    let w = vector(params, "w", dim)?;
+    match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
+        Some(odd) => Err(Error::request(format!("the weight {odd}")).at("--param").limit("weights are at least 0")),
+        None => Ok(w),
+    }
+}
+
+/// Appends the formula `plain`, or `with_w` where weights are given.
+pub(crate) fn weighted(
+    formula: &mut Formula,
+    params: &Params,
+    dim: Option<usize>,
+    plain: &str,
+    with_w: &str,
+) -> Result<Id> {
+    match weights(params, dim)? {
+        None => text(formula, plain, params, dim),
+        // A single number stays one while nobody knows how often to repeat it.
+        Some(_) if dim.is_none() => text(formula, with_w, params, dim),
+        Some(w) => text(formula, with_w, &with(params, "w", Param::Vector(w)), dim),
+    }
+}
+
+/// `params` and one more.
+pub(crate) fn with(params: &Params, name: &str, value: Param) -> Params {
+    let mut all = params.clone();
+    all.insert(name.to_string(), value);
+    all
+}
+
+/// Component `k` of the vector `name` for reference evaluations; `default` where it is not given.
+pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> f64 {
+    match params.get(name) {
+        None => default,
+        Some(Param::Number(v)) => *v,
+        Some(Param::Vector(v)) => v.get(k).copied().unwrap_or(f64::NAN),
+    }
+}
+
+/// The number `name` for reference evaluations; `default` where it is not given.
+pub(crate) fn option(params: &Params, name: &str, default: f64) -> f64 {
+    component(params, name, 0, default)
+}
+
+/// Σ w·g(x, y) over components, for reference evaluations.
+pub(crate) fn weighted_sum(x: &[f64], y: &[f64], params: &Params, g: impl Fn(f64, f64) -> f64) -> f64 {
+    (0..x.len()).map(|k| component(params, "w", k, 1.0) * g(x[k], y[k])).sum()
 }
