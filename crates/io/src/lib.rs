@@ -14,6 +14,7 @@ pub mod csv_write;
 mod foreign;
 pub mod growing;
 pub mod guard;
+pub mod memory;
 pub mod npy;
 pub mod npy_file;
 pub mod npy_header;

@@ -18,7 +18,7 @@ pub mod run;
 pub use library::{Pairs, pairs};
 pub use run::{Options, Outcome, Output, Progress, Target, run, run_problem};
 pub use zipfold_core as core;
-pub use zipfold_core::{Budget, Data, Error, Job, Problem, Result, Table, describe};
+pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
