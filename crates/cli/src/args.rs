@@ -14,25 +14,16 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Clone)]
 pub enum Verb {
-    /// The matrix of all pairs
-    Dist(Dist),
-    /// The k nearest rows of every row
-    Knn(Knn),
-    /// Counts of pairs by value
-    Hist(Hist),
-    /// One number per row, column, or in all
-    Reduce(Reduce),
-    /// The pairs of rows where a condition holds
-    Join(Join),
-    /// A problem from a file
-    Run(RunFile),
+    /// A question about pairs.
+    #[command(flatten)]
+    Ask(Question),
     /// Fold the results of shards into one
     Merge(Merge),
     /// Say how a question would be answered: plan, memory, predicted time
     Explain {
         /// The question.
         #[command(subcommand)]
-        what: Box<Verb>,
+        what: Question,
     },
     /// The machine as zipfold sees it
     Devices {
@@ -45,6 +36,23 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// A question about pairs.
+#[derive(Subcommand, Clone)]
+pub enum Question {
+    /// The matrix of all pairs
+    Dist(Dist),
+    /// The k nearest rows of every row
+    Knn(Knn),
+    /// Counts of pairs by value
+    Hist(Hist),
+    /// One number per row, column, or in all
+    Reduce(Reduce),
+    /// The pairs of rows where a condition holds
+    Join(Join),
+    /// A problem from a file
+    Run(RunFile),
 }
 
 /// Inputs and the pair.

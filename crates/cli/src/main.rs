@@ -8,9 +8,9 @@ mod plot;
 mod show;
 mod work;
 
-use args::{Cli, Verb};
+use args::{Cli, Question, RunArgs, Verb};
 use clap::{CommandFactory, Parser};
-use zipfold::{Error, Result};
+use zipfold::{Error, Problem, Result};
 
 fn main() {
     let cli = match Cli::try_parse() {
@@ -20,7 +20,9 @@ fn main() {
             std::process::exit(if e.use_stderr() { 2 } else { 0 });
         }
     };
-    if let Err(error) = dispatch(&cli.verb) {
+    let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
+    let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
+    if let Err(error) = answer {
         eprintln!("error: {error}");
         std::process::exit(error.exit_code());
     }
@@ -28,14 +30,15 @@ fn main() {
 
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
-        Verb::Dist(a) => work::run(&ask::dist(a)?, &a.run, "dist"),
-        Verb::Knn(a) => work::run(&ask::knn(a)?, &a.run, "knn"),
-        Verb::Hist(a) => work::run(&ask::hist(a)?, &a.run, "hist"),
-        Verb::Reduce(a) => work::run(&ask::reduce(a)?, &a.run, "reduce"),
-        Verb::Join(a) => work::run(&ask::join(a)?, &a.run, "join"),
-        Verb::Run(a) => work::run(&work::problem_file(&a.problem)?, &a.run, "run"),
+        Verb::Ask(question) => {
+            let (problem, run, name) = asked(question)?;
+            work::run(&problem, run, name)
+        }
         Verb::Merge(a) => work::merge(&a.partials, &a.run),
-        Verb::Explain { what } => explain(what),
+        Verb::Explain { what } => {
+            let (problem, run, _) = asked(what)?;
+            work::explain(&problem, run)
+        }
         Verb::Devices { json } => show::devices(*json),
         Verb::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut std::io::stdout());
@@ -44,15 +47,13 @@ fn dispatch(verb: &Verb) -> Result<()> {
     }
 }
 
-fn explain(verb: &Verb) -> Result<()> {
-    let (problem, run) = match verb {
-        Verb::Dist(a) => (ask::dist(a)?, &a.run),
-        Verb::Knn(a) => (ask::knn(a)?, &a.run),
-        Verb::Hist(a) => (ask::hist(a)?, &a.run),
-        Verb::Reduce(a) => (ask::reduce(a)?, &a.run),
-        Verb::Join(a) => (ask::join(a)?, &a.run),
-        Verb::Run(a) => (work::problem_file(&a.problem)?, &a.run),
-        _ => return Err(Error::request("there is nothing to plan for this verb").remedy("zipfold explain dist X")),
-    };
-    work::explain(&problem, run)
+fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str)> {
+    Ok(match question {
+        Question::Dist(a) => (ask::dist(a)?, &a.run, "dist"),
+        Question::Knn(a) => (ask::knn(a)?, &a.run, "knn"),
+        Question::Hist(a) => (ask::hist(a)?, &a.run, "hist"),
+        Question::Reduce(a) => (ask::reduce(a)?, &a.run, "reduce"),
+        Question::Join(a) => (ask::join(a)?, &a.run, "join"),
+        Question::Run(a) => (work::problem_file(&a.problem)?, &a.run, "run"),
+    })
 }

@@ -80,6 +80,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
     let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
+    check_columns(problem, &formula, &data)?;
     check_cell(cell.as_ref(), &formula, &data)?;
     let space = space(problem, &data, &formula)?;
     let low = Lowered::new(&formula, data.x.cols(), cell.is_some())?;
@@ -94,20 +95,6 @@ fn natural_precision(data: &Data) -> Precision {
 }
 
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
-    if let Some(y) = &data.y
-        && y.cols() != data.x.cols()
-        && problem.pair.formula.is_none()
-        && !matches!(problem.folds.first(), Some(FoldSpec::Select { .. }))
-    {
-        let what = format!(
-            "rows of {} have {} components, rows of {} have {}",
-            problem.x.name,
-            data.x.cols(),
-            input_name(problem),
-            y.cols()
-        );
-        return Err(Error::input(what).remedy("pick the same columns of both with --columns"));
-    }
     if problem.nan != NanPolicy::Error {
         return Ok(());
     }
@@ -118,6 +105,35 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
             let e = Error::input("NaN in the data").at(format!("{name}, row {row}, column {column}"));
             return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
         }
+    }
+    Ok(())
+}
+
+/// Components that the formula names exist, and rows that it uses whole have as many components on both sides.
+fn check_columns(problem: &Problem, formula: &Formula, data: &Data) -> Result<()> {
+    let live = formula.live();
+    let nodes = || formula.nodes().iter().zip(&live).filter(|(_, l)| **l).map(|(n, _)| n);
+    let cols = [data.x.cols(), data.y.as_ref().map_or(data.x.cols(), Table::cols)];
+    let whole = nodes().any(|n| matches!(n, Node::Row(_) | Node::Delta | Node::Given(_)));
+    if whole && cols[0] != cols[1] {
+        let name = input_name(problem);
+        let what = format!("rows of {} have {} components, rows of {name} have {}", problem.x.name, cols[0], cols[1]);
+        return Err(Error::input(what).remedy("pick the same columns of both with --columns"));
+    }
+    for node in nodes() {
+        let (k, have) = match node {
+            Node::At(side, k) => (*k as usize, cols[*side as usize]),
+            Node::DeltaAt(k) => (*k as usize, cols[0].min(cols[1])),
+            _ => continue,
+        };
+        if k >= have {
+            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
+            return Err(e.remedy("components are numbered from 0"));
+        }
+    }
+    if let Some(odd) = formula.vectors.iter().find(|v| whole && v.len() != cols[0]) {
+        let e = Error::request(format!("a vector of {} numbers beside rows of {} components", odd.len(), cols[0]));
+        return Err(e.at("--param"));
     }
     Ok(())
 }
