@@ -1,1 +1,4 @@
 //! The CPU backend of zipfold: the one place on the CPU where `unsafe` is allowed.
+
+pub mod kernels;
+pub mod simd;

@@ -1,0 +1,4 @@
+//! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
+
+pub mod dense;
+pub mod panels;
