@@ -23,7 +23,7 @@ pub const SLICE: usize = 256;
 const BLOCK_A: usize = 8;
 const BLOCK_B: usize = 8;
 /// The most columns of a panel of the right operand.
-const MAX_PANEL: usize = 32;
+const MAX_PANEL: usize = 64;
 
 /// What is summed over the components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

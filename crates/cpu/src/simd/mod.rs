@@ -43,7 +43,7 @@ pub trait Element: Copy + Default + PartialOrd + Send + Sync + core::fmt::Debug 
     /// Positive infinity.
     const INFINITY: Self;
     /// Columns of a packed panel: 128 bytes of them.
-    const PANEL: usize = 128 / size_of::<Self>();
+    const PANEL: usize = 256 / size_of::<Self>();
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
     /// The nearest value of this type.
