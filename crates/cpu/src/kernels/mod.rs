@@ -1,4 +1,5 @@
 //! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
 
 pub mod dense;
+pub mod histogram;
 pub mod panels;

@@ -111,8 +111,8 @@ impl Lanes<f32> for Avx2 {
         op!(_mm256_round_ps::<0x08>(a))
     }
     #[inline(always)]
-    fn offset_from_round(self, a: __m256) -> __m256 {
-        op!(_mm256_sub_ps(a, _mm256_round_ps::<0x08>(a)))
+    fn fract(self, a: __m256) -> __m256 {
+        op!(_mm256_sub_ps(a, _mm256_floor_ps(a)))
     }
     #[inline(always)]
     fn lt(self, a: __m256, b: __m256) -> __m256 {
@@ -151,8 +151,8 @@ impl Lanes<f32> for Avx2 {
         })
     }
     #[inline(always)]
-    unsafe fn store_i32(self, v: __m256, p: *mut i32) {
-        op!(_mm256_storeu_si256(p.cast(), _mm256_cvttps_epi32(v)))
+    unsafe fn store_i32<const SHIFT: i32>(self, v: __m256, p: *mut i32) {
+        op!(_mm256_storeu_si256(p.cast(), _mm256_slli_epi32::<SHIFT>(_mm256_cvttps_epi32(v))))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m256, bits: u32, p: *mut f32) {
@@ -264,8 +264,8 @@ impl Lanes<f64> for Avx2 {
         op!(_mm256_round_pd::<0x08>(a))
     }
     #[inline(always)]
-    fn offset_from_round(self, a: __m256d) -> __m256d {
-        op!(_mm256_sub_pd(a, _mm256_round_pd::<0x08>(a)))
+    fn fract(self, a: __m256d) -> __m256d {
+        op!(_mm256_sub_pd(a, _mm256_floor_pd(a)))
     }
     #[inline(always)]
     fn lt(self, a: __m256d, b: __m256d) -> __m256d {
@@ -304,8 +304,8 @@ impl Lanes<f64> for Avx2 {
         })
     }
     #[inline(always)]
-    unsafe fn store_i32(self, v: __m256d, p: *mut i32) {
-        op!(_mm_storeu_si128(p.cast(), _mm256_cvttpd_epi32(v)))
+    unsafe fn store_i32<const SHIFT: i32>(self, v: __m256d, p: *mut i32) {
+        op!(_mm_storeu_si128(p.cast(), _mm_slli_epi32::<SHIFT>(_mm256_cvttpd_epi32(v))))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m256d, bits: u32, p: *mut f64) {

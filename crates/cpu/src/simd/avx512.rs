@@ -98,8 +98,8 @@ impl Lanes<f32> for Avx512 {
         op!(_mm512_roundscale_ps::<0x08>(a))
     }
     #[inline(always)]
-    fn offset_from_round(self, a: __m512) -> __m512 {
-        op!(_mm512_reduce_ps::<0x08>(a))
+    fn fract(self, a: __m512) -> __m512 {
+        op!(_mm512_reduce_ps::<0x09>(a))
     }
     #[inline(always)]
     fn lt(self, a: __m512, b: __m512) -> __mmask16 {
@@ -134,8 +134,17 @@ impl Lanes<f32> for Avx512 {
         bits as __mmask16
     }
     #[inline(always)]
-    unsafe fn store_i32(self, v: __m512, p: *mut i32) {
-        op!(_mm512_storeu_si512(p.cast(), _mm512_cvttps_epi32(v)))
+    unsafe fn store_i32<const SHIFT: i32>(self, v: __m512, p: *mut i32) {
+        op!(_mm512_storeu_si512(p.cast(), _mm512_sll_epi32(_mm512_cvttps_epi32(v), _mm_cvtsi32_si128(SHIFT))))
+    }
+    #[inline(always)]
+    unsafe fn store_keys(self, v: __m512, shift: u32, base: i32, max: i32, p: *mut i32) {
+        op!({
+            let key = _mm512_srl_epi32(_mm512_castps_si512(v), _mm_cvtsi32_si128(shift as i32));
+            let key = _mm512_sub_epi32(key, _mm512_set1_epi32(base));
+            let key = _mm512_max_epi32(_mm512_setzero_si512(), _mm512_min_epi32(key, _mm512_set1_epi32(max)));
+            _mm512_storeu_si512(p.cast(), key)
+        })
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m512, bits: u32, p: *mut f32) {
@@ -243,8 +252,8 @@ impl Lanes<f64> for Avx512 {
         op!(_mm512_roundscale_pd::<0x08>(a))
     }
     #[inline(always)]
-    fn offset_from_round(self, a: __m512d) -> __m512d {
-        op!(_mm512_reduce_pd::<0x08>(a))
+    fn fract(self, a: __m512d) -> __m512d {
+        op!(_mm512_reduce_pd::<0x09>(a))
     }
     #[inline(always)]
     fn lt(self, a: __m512d, b: __m512d) -> __mmask8 {
@@ -279,8 +288,8 @@ impl Lanes<f64> for Avx512 {
         bits as __mmask8
     }
     #[inline(always)]
-    unsafe fn store_i32(self, v: __m512d, p: *mut i32) {
-        op!(_mm256_storeu_si256(p.cast(), _mm512_cvttpd_epi32(v)))
+    unsafe fn store_i32<const SHIFT: i32>(self, v: __m512d, p: *mut i32) {
+        op!(_mm256_storeu_si256(p.cast(), _mm256_slli_epi32::<SHIFT>(_mm512_cvttpd_epi32(v))))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m512d, bits: u32, p: *mut f64) {

@@ -48,12 +48,16 @@ pub trait Element: Copy + Default + PartialOrd + Send + Sync + core::fmt::Debug 
     fn to_f64(self) -> f64;
     /// The nearest value of this type.
     fn from_f64(x: f64) -> Self;
+    /// The upper 32 bits: sign, exponent and the start of the mantissa.
+    fn high_bits(self) -> u32;
+    /// The value with these upper bits and zeros behind.
+    fn from_high_bits(bits: u32) -> Self;
     /// Runs a kernel on `isa`, or on the best instruction set below it that this processor has.
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output;
 }
 
 macro_rules! element {
-    ($t:ty) => {
+    ($t:ty, $bits:ty, $below:literal) => {
         impl Element for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -66,6 +70,14 @@ macro_rules! element {
             #[allow(clippy::unnecessary_cast, reason = "the cast rounds in the f32 instance")]
             fn from_f64(x: f64) -> Self {
                 x as $t
+            }
+            #[inline(always)]
+            fn high_bits(self) -> u32 {
+                (self.to_bits() >> $below) as u32
+            }
+            #[inline(always)]
+            fn from_high_bits(bits: u32) -> Self {
+                <$t>::from_bits(<$bits>::from(bits) << $below)
             }
             fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
                 match isa.clamp_to_hardware() {
@@ -84,8 +96,8 @@ macro_rules! element {
         }
     };
 }
-element!(f32);
-element!(f64);
+element!(f32, u32, 0);
+element!(f64, u64, 32);
 
 /// Vectors of `T` for one instruction set. A value of an implementing type proves that the processor has it.
 ///
@@ -139,8 +151,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     fn sqrt(self, a: Self::V) -> Self::V;
     /// To the nearest integer, ties to even.
     fn round(self, a: Self::V) -> Self::V;
-    /// a - round(a).
-    fn offset_from_round(self, a: Self::V) -> Self::V;
+    /// a - floor(a); NaN or 0 for infinities.
+    fn fract(self, a: Self::V) -> Self::V;
     /// a < b, false on NaN.
     fn lt(self, a: Self::V, b: Self::V) -> Self::M;
     /// a ≤ b, false on NaN.
@@ -157,11 +169,26 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     fn bits(self, m: Self::M) -> u32;
     /// The mask whose lane i is bit i.
     fn mask(self, bits: u32) -> Self::M;
-    /// Stores the lanes as integers, rounded towards zero; they fit in an `i32`.
+    /// Stores the lanes as integers, rounded towards zero, times 2^SHIFT; they fit in an `i32`.
     ///
     /// # Safety
     /// `p` is valid for writing `N` values.
-    unsafe fn store_i32(self, v: Self::V, p: *mut i32);
+    unsafe fn store_i32<const SHIFT: i32>(self, v: Self::V, p: *mut i32);
+    /// Stores `(upper 32 bits >> shift) - base` of every lane, clamped to 0 ..= `max`; for lanes that are not negative.
+    ///
+    /// # Safety
+    /// `p` is valid for writing `N` values.
+    #[inline(always)]
+    unsafe fn store_keys(self, v: Self::V, shift: u32, base: i32, max: i32, p: *mut i32) {
+        let mut lanes = [T::ZERO; 16];
+        // SAFETY: the array holds N ≤ 16 lanes, and the caller promises `N` values at `p`.
+        unsafe {
+            self.store(v, lanes.as_mut_ptr());
+            for (i, x) in lanes.iter().take(Self::N).enumerate() {
+                p.add(i).write(((x.high_bits() >> shift) as i32 - base).clamp(0, max));
+            }
+        }
+    }
     /// Moves the lanes whose bit is set to the front, in order, and stores `N` lanes; those behind are unspecified.
     ///
     /// # Safety

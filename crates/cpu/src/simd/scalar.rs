@@ -81,8 +81,8 @@ macro_rules! scalar {
                 a.map(<$t>::round_ties_even)
             }
             #[inline(always)]
-            fn offset_from_round(self, a: Self::V) -> Self::V {
-                a.map(|x| x - x.round_ties_even())
+            fn fract(self, a: Self::V) -> Self::V {
+                a.map(|x| x - x.floor())
             }
             #[inline(always)]
             fn lt(self, a: Self::V, b: Self::V) -> Self::M {
@@ -117,9 +117,9 @@ macro_rules! scalar {
                 std::array::from_fn(|i| bits >> i & 1 == 1)
             }
             #[inline(always)]
-            unsafe fn store_i32(self, v: Self::V, p: *mut i32) {
+            unsafe fn store_i32<const SHIFT: i32>(self, v: Self::V, p: *mut i32) {
                 // SAFETY: the caller promises `N` writable values.
-                unsafe { p.cast::<[i32; $n]>().write_unaligned(v.map(|x| x as i32)) }
+                unsafe { p.cast::<[i32; $n]>().write_unaligned(v.map(|x| (x as i32) << SHIFT)) }
             }
             #[inline(always)]
             unsafe fn store_compressed(self, v: Self::V, bits: u32, p: *mut $t) {
