@@ -74,8 +74,8 @@ impl<'e> Histogram<'e> {
     pub fn new(edges: &'e Edges) -> Histogram<'e> {
         let slots = edges.bins() + 3;
         let copies = if slots <= COPIED { COPIES } else { 1 };
-        // The table's undecided slot lies at a power of two.
-        let private = vec![0; (slots.next_power_of_two() + 1) * copies];
+        // The upper half takes what tables leave undecided.
+        let private = vec![0; slots.next_power_of_two() * copies * 2];
         Histogram { edges, slots: vec![0; slots], private, copies, pending: 0, undecided: 0, fast: true }
     }
 
@@ -119,7 +119,7 @@ impl<'e> Histogram<'e> {
     }
 
     fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: B) {
-        let sparse = B::DROPS && work.share_in_range(self.edges) < 0.6;
+        let sparse = work.share_in_range(self.edges) < if B::QUEUES { 0.6 } else { 0.1 };
         // Column chunks bound what one group of anchors can add to a private counter.
         for start in work.cols.clone().step_by(CHUNK) {
             let work = Work { cols: start..work.cols.end.min(start + CHUNK), ..work.clone() };
@@ -148,6 +148,14 @@ impl<'e> Histogram<'e> {
     #[inline]
     fn count_exactly(&mut self, work: &Work<'_>, i: usize, j: usize) {
         let slot = self.edges.slot(work.x.squared_distance(i, work.y, j));
+        self.slots[slot] = self.slots[slot].wrapping_add(1);
+        self.undecided += 1;
+    }
+
+    /// As `count_exactly`, where the slot is near `guess`.
+    #[inline]
+    fn count_near(&mut self, work: &Work<'_>, i: usize, j: usize, guess: usize) {
+        let slot = self.edges.slot_near(work.x.squared_distance(i, work.y, j), guess);
         self.slots[slot] = self.slots[slot].wrapping_add(1);
         self.undecided += 1;
     }

@@ -77,20 +77,34 @@ impl Edges {
         if r2.is_nan() {
             return bins + 2;
         }
-        let slot = match self.uniform {
+        match self.uniform {
             Some(u) => {
                 let guess = (r2.max(0.0).sqrt() - u.lo) * (u.bins as f64 / (u.hi - u.lo)) + 1.0;
-                let mut slot = guess.clamp(0.0, bins as f64 + 1.0) as usize;
-                while slot > 0 && r2 < self.squares[slot - 1] {
-                    slot -= 1;
-                }
-                while slot <= bins && self.squares[slot] <= r2 {
-                    slot += 1;
-                }
-                slot
+                self.slot_near(r2, guess.clamp(0.0, bins as f64 + 1.0) as usize)
             }
-            None => self.squares.partition_point(|&e| e <= r2),
-        };
+            None => self.close(r2, self.squares.partition_point(|&e| e <= r2)),
+        }
+    }
+
+    /// As `slot`, by a walk from slot `guess`.
+    pub(super) fn slot_near(&self, r2: f64, guess: usize) -> usize {
+        let bins = self.bins();
+        if r2.is_nan() {
+            return bins + 2;
+        }
+        let mut slot = guess.min(bins + 1);
+        while slot > 0 && r2 < self.squares[slot - 1] {
+            slot -= 1;
+        }
+        while slot <= bins && self.squares[slot] <= r2 {
+            slot += 1;
+        }
+        self.close(r2, slot)
+    }
+
+    /// The slot, with regard to a closed last edge.
+    fn close(&self, r2: f64, slot: usize) -> usize {
+        let bins = self.bins();
         // All edges of a run of equal last ones count as the last edge.
         if self.closed && slot == bins + 1 && r2 == self.squares[bins] { bins } else { slot }
     }

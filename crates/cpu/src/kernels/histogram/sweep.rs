@@ -9,8 +9,8 @@ use std::ops::Range;
 
 /// What turns vectors of r² into counters.
 pub(super) trait Binner<T: Near> {
-    /// Whether `inside` is implemented.
-    const DROPS: bool;
+    /// Whether sparse sweeps use `inside` and the queue; otherwise they use `beyond`.
+    const QUEUES: bool;
     /// Constants in registers.
     type Constants<S: Lanes<T>>: Copy;
     /// Loads the constants.
@@ -27,6 +27,8 @@ pub(super) trait Binner<T: Near> {
         r2: S::V,
         index: *mut i32,
     ) -> u32;
+    /// The bits of the lanes that are certainly not below the last edge.
+    fn beyond<S: Lanes<T>>(&self, s: S, constants: Self::Constants<S>, r2: S::V) -> u32;
     /// Slots with fractions, the bits of the lanes that are decided and below the last edge, and of those that are
     /// certainly not below it.
     fn inside<S: Lanes<T>>(&self, s: S, constants: Self::Constants<S>, r2: S::V) -> (S::V, u32, u32);
@@ -121,22 +123,17 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         let constants = self.binner.constants(s);
         // Counters are bumped one round late: loads of parts of a vector that was just stored would wait for it.
         let mut index = [[[0i32; 16]; A]; 2];
+        let counters = self.histogram.private.as_mut_ptr();
         let mut round = 0;
         let mut dropped = 0u64;
         for j in cols.clone().step_by(S::N) {
             // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
             let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
             let live = first_lanes(cols.end - j) & all::<T, S>();
-            if B::DROPS && self.sparse {
+            if self.sparse {
                 for (a, anchor) in anchors.iter().enumerate() {
                     let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
-                    let (slots, decided, beyond) = self.binner.inside(s, constants, r2);
-                    self.enqueue(s, queue, slots, decided & live);
-                    dropped += u64::from((beyond & live).count_ones());
-                    let rest = live & !decided & !beyond;
-                    if rest != 0 {
-                        self.settle(i + a, j, rest, 0, &[0; 16]);
-                    }
+                    dropped += self.sparse_vector(s, constants, (i + a, j), r2, live, queue);
                 }
                 continue;
             }
@@ -149,7 +146,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
                 if round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
-                    unsafe { bump::<SHIFT>(&mut self.histogram.private, &before[a], S::N) };
+                    unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
             }
             round += 1;
@@ -163,27 +160,65 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         if round > 0 {
             for index in &index[(round + 1) % 2] {
                 // SAFETY: `place` stored indices of private counters in the last round.
-                unsafe { bump::<SHIFT>(&mut self.histogram.private, index, S::N) };
+                unsafe { bump::<SHIFT>(counters, index, S::N) };
             }
         }
         let over = self.histogram.edges.bins() + 1;
         self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(dropped);
     }
 
-    /// Counts lanes `exact` in f64 and takes back the counts of lanes `wrong`.
+    /// Counts the lanes of a vector below the last edge; returns how many are beyond.
+    #[inline(always)]
+    fn sparse_vector<S: Lanes<T>>(
+        &mut self,
+        s: S,
+        constants: B::Constants<S>,
+        (i, j): (usize, usize),
+        r2: S::V,
+        live: u32,
+        queue: &mut Queue<T>,
+    ) -> u64 {
+        if B::QUEUES {
+            let (slots, decided, beyond) = self.binner.inside(s, constants, r2);
+            self.enqueue(s, queue, slots, decided & live);
+            let rest = live & !decided & !beyond;
+            if rest != 0 {
+                self.settle(i, j, rest, 0, &[0; 16]);
+            }
+            return u64::from((beyond & live).count_ones());
+        }
+        let beyond = self.binner.beyond(s, constants, r2) & live;
+        let near = live & !beyond;
+        if near != 0 {
+            let mut index = [0; 16];
+            // SAFETY: `index` holds N values.
+            let undecided = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, index.as_mut_ptr()) };
+            for lane in lanes(near & !undecided) {
+                let counter = &mut self.histogram.private[index[lane] as usize];
+                *counter = counter.wrapping_add(1);
+            }
+            if near & undecided != 0 {
+                self.settle(i, j, near & undecided, 0, &index);
+            }
+        }
+        u64::from(beyond.count_ones())
+    }
+
+    /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, i: usize, j: usize, exact: u32, wrong: u32, index: &[i32; 16]) {
-        for (lane, &index) in index.iter().enumerate() {
-            if wrong >> lane & 1 == 1 {
-                // The undecided counter of tables is no slot, and is never read.
-                if let Some(slot) = self.histogram.slots.get_mut(index as usize >> SHIFT) {
-                    *slot = slot.wrapping_sub(1);
-                }
+        let mask = self.histogram.private.len() / 2 - 1;
+        for lane in lanes(wrong) {
+            // The counters in the upper half, of undecided cells of tables, are never read.
+            if index[lane] as usize <= mask {
+                let slot = &mut self.histogram.slots[index[lane] as usize >> SHIFT];
+                *slot = slot.wrapping_sub(1);
             }
-            if exact >> lane & 1 == 1 {
-                self.histogram.count_exactly(&self.work, i, j + lane);
-            }
+        }
+        for lane in lanes(exact) {
+            let guess = (index[lane] as usize & mask) >> SHIFT;
+            self.histogram.count_near(&self.work, i, j + lane, guess);
         }
     }
 
@@ -201,13 +236,14 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     /// Counts what is queued in whole vectors; with `all`, the rest too.
     #[inline(always)]
     fn drain<S: Lanes<T>>(&mut self, s: S, queue: &mut Queue<T>, all: bool) {
+        let counters = self.histogram.private.as_mut_ptr();
         let whole = queue.len / S::N * S::N;
         let mut index = [0i32; 16];
         for at in (0..whole).step_by(S::N) {
             // SAFETY: at + N ≤ len; queued slots are decided and inside, so that their counters exist.
             unsafe {
                 s.store_i32::<SHIFT>(s.load(queue.slots.as_ptr().add(at)), index.as_mut_ptr());
-                bump::<SHIFT>(&mut self.histogram.private, &index, S::N);
+                bump::<SHIFT>(counters, &index, S::N);
             }
         }
         let rest = queue.len - whole;
@@ -245,23 +281,49 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: bool>(
     sum
 }
 
-/// Increments `n` (even) counters, lane after lane into its own copy.
+/// Increments `n` (a multiple of four) counters, lane after lane into its own copy.
 ///
 /// # Safety
-/// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within `private`.
+/// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within the private counters at `counters`.
 #[inline(always)]
-unsafe fn bump<const SHIFT: i32>(private: &mut [u32], index: &[i32; 16], n: usize) {
-    let counters = private.as_mut_ptr();
-    let copies = 1usize << SHIFT;
-    for lane in (0..n).step_by(2) {
-        // SAFETY: lane + 1 < n ≤ 16; the caller promises the counters.
-        unsafe {
-            let two = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
-            let (low, high) = if cfg!(target_endian = "little") { (two, two >> 32) } else { (two >> 32, two) };
-            let first = counters.add((low as u32) as usize + lane % copies);
-            *first = (*first).wrapping_add(1);
-            let second = counters.add((high as u32) as usize + (lane + 1) % copies);
-            *second = (*second).wrapping_add(1);
+unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize) {
+    // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.
+    unsafe {
+        four::<SHIFT>(counters, index, 0);
+        if n > 4 {
+            four::<SHIFT>(counters, index, 4);
+        }
+        if n > 8 {
+            four::<SHIFT>(counters, index, 8);
+            four::<SHIFT>(counters, index, 12);
         }
     }
+}
+
+/// `bump` for lanes `lane` to `lane + 3`, which are read two at a time.
+///
+/// # Safety
+/// As for `bump`.
+#[inline(always)]
+unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: usize) {
+    let copies = 1usize << SHIFT;
+    // SAFETY: the caller promises the lanes and the counters.
+    unsafe {
+        let a = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
+        let b = index.as_ptr().add(lane + 2).cast::<u64>().read_unaligned();
+        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate() {
+            let counter = counters.add(half as usize + (lane + at) % copies);
+            *counter = (*counter).wrapping_add(1);
+        }
+    }
+}
+
+/// The positions of the set bits.
+#[inline(always)]
+fn lanes(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
 }

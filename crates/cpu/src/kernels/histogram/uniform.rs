@@ -45,7 +45,7 @@ impl<T: Near> Scale<T> {
 }
 
 impl<T: Near> Binner<T> for Scale<T> {
-    const DROPS: bool = true;
+    const QUEUES: bool = true;
     type Constants<S: Lanes<T>> = [S::V; 6];
 
     #[inline(always)]
@@ -68,6 +68,11 @@ impl<T: Near> Binner<T> for Scale<T> {
         // SAFETY: the caller promises N values; the lanes lie between 0 and 2²⁴ + 2.
         unsafe { s.store_i32::<SHIFT>(clamped, index) };
         decided ^ all::<T, S>()
+    }
+
+    #[inline(always)]
+    fn beyond<S: Lanes<T>>(&self, s: S, constants: [S::V; 6], r2: S::V) -> u32 {
+        self.inside(s, constants, r2).2
     }
 
     #[inline(always)]
