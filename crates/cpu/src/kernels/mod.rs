@@ -1,5 +1,7 @@
 //! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
 
+pub mod compress;
 pub mod dense;
 pub mod histogram;
 pub mod panels;
+pub mod top_k;
