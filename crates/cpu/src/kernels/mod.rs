@@ -3,5 +3,6 @@
 pub mod compress;
 pub mod dense;
 pub mod histogram;
+pub mod math;
 pub mod panels;
 pub mod top_k;
