@@ -67,7 +67,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let bound = if write > compute { "writing the result" } else { "arithmetic" };
     Ok(Plan {
         backend: "cpu".into(),
-        family: settings.get("family").cloned().unwrap_or_else(|| "vm".into()),
+        family: settings.get("family").cloned().unwrap_or_else(|| family(job).into()),
         isa,
         threads: machine.threads,
         tiling,
@@ -110,6 +110,16 @@ fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
 fn precision(job: &Job) -> Precision {
     let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
     if dense { job.precision } else { Precision::F64 }
+}
+
+/// What the CPU backend will use: a sweep for plain histograms of distances, blocks of packed rows for long rows.
+fn family(job: &Job) -> &'static str {
+    let recognised = job.low.stages.iter().flat_map(|s| &s.reduces).any(|r| job.low.zip_form(*r).is_some());
+    match job.folds.as_slice() {
+        [Fold::Histogram(_)] if job.low.dim <= 4 => "points",
+        _ if recognised && job.low.dim >= 16 => "dense",
+        _ => "lanes",
+    }
 }
 
 fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
@@ -170,7 +180,8 @@ pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64
 pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
     let side = |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
     let nodes = job.low.formula.nodes().len() as u64;
-    let registers = (nodes + 8) * (BLOCK * 8) as u64;
+    let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     let tile = (tiling.rows + tiling.cols) as u64 * 64;
-    side(0, job.space.n) + side(1, job.space.m) + threads as u64 * (registers + tile)
+    let packed = if job.low.dim >= 16 { 2 } else { 1 };
+    packed * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile)
 }

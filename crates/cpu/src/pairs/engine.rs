@@ -3,12 +3,14 @@
 use super::lanes::{Lanes, Real};
 use super::program::compile;
 use super::rows::Rows;
+use super::points::Distances;
 use super::vm::{Scratch, Vm};
+use super::zips::{Dense, Zips};
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Job, Result};
+use zipfold_core::{Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
 
 /// Values on their way into a dense result.
@@ -30,7 +32,7 @@ pub trait Sink: Sync {
 }
 
 /// Element types that a sink takes.
-pub trait Element: Real {
+pub trait Element: Dense {
     /// Wraps a run.
     fn values(run: &[Self]) -> Values<'_>;
     /// Unwraps a run of this type.
@@ -67,20 +69,38 @@ pub struct UnitState {
 pub struct Engine<'j, T> {
     job: &'j Job,
     vm: Vm<'j, T>,
+    zips: Option<Zips<T>>,
+    distances: Option<Distances>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
-        let (x, y) = (Rows::by_row(low, &job.x), Rows::by_panel(low, job.other()));
-        Engine { job, vm: Vm { low, program: compile(low), x, y, cell: job.cell.as_ref(), isa: plan.isa } }
+        let program = compile(low);
+        let vm = |x, y, program| Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa };
+        if plan.family != "vm"
+            && let Some(distances) = Distances::of(job)
+        {
+            let none = || Rows::empty(low.dim, 0, 0);
+            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: Some(distances) };
+        }
+        let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
+        let dense = plan.family != "vm" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
+        let clean = job.nan == NanPolicy::Error;
+        let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
+        let zips = if dense { pack() } else { None };
+        Engine { job, vm: vm(x, y, program), zips, distances: None }
     }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
     /// Those of the sink.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
+            let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
+            return Ok(UnitState { states: vec![state], tally });
+        }
         let mut unit = Unit::new(self, tiles);
         for tile in tiles {
             unit.tile(tile, sink)?;
@@ -112,10 +132,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             Fold::Select(f) => State::Select(SelectState::part(f, low, high - low)),
             other => other.identity(0, 0),
         };
+        let mut scratch = engine.vm.scratch();
+        scratch.zips = engine.zips.as_ref().map(Zips::buffers).unwrap_or_default();
         let mirrored = |f: &Fold| matches!(f, Fold::Matrix { .. }) && job.space.is_half();
         Unit {
             engine,
-            scratch: engine.vm.scratch(),
+            scratch,
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
@@ -162,7 +184,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             Fold::Rows(f) => Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())]),
             _ => None,
         }).collect();
+        if let Some(zips) = &self.engine.zips {
+            zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
+        }
         for i in rows.clone() {
+            self.scratch.zip_row = i - rows.start;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
                     self.engine.vm.eval(&mut self.scratch, i, jb);

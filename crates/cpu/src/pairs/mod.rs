@@ -3,8 +3,10 @@
 pub mod dense;
 pub mod engine;
 pub mod lanes;
+pub mod points;
 pub mod program;
 pub mod rows;
+pub mod zips;
 pub mod vm;
 
 pub use dense::SharedMatrix;

@@ -19,16 +19,16 @@ pub struct Rows<T> {
 }
 
 impl<T: Real> Rows<T> {
-    /// Rows of x: one after another.
-    pub fn by_row(low: &Lowered, table: &Table) -> Self {
-        let (streams, attrs) = (low.streams[0].len(), low.attrs[0].len());
+    /// Rows of one side, one after another.
+    pub fn by_row(low: &Lowered, table: &Table, side: Side) -> Self {
+        let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
         let (wide, narrow) = (streams * low.dim, attrs);
         out.rows = vec![T::default(); table.rows() * wide];
         out.row_attrs = vec![T::default(); table.rows() * narrow];
         let rows = out.rows.par_chunks_mut((BLOCK * wide).max(1));
         let work = |first: usize, rows: &mut [T], attrs: &mut [T]| {
-            let mut hoister = low.hoister(Side::X);
+            let mut hoister = low.hoister(side);
             let count = (table.rows() - first).min(BLOCK);
             for at in 0..count {
                 hoister.load(table, first + at);
@@ -76,8 +76,15 @@ impl<T: Real> Rows<T> {
         }
         (panels, attr_panels)
     }
-    fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
+    /// No rows.
+    pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
         Rows { dim, streams, attrs, rows: vec![], row_attrs: vec![], panels: vec![], attr_panels: vec![] }
+    }
+    /// Packs hoisted vector `number` of all rows: `pack(data, rows, components, stride)`.
+    pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {
+        let stride = self.streams * self.dim;
+        let data = self.rows.get(number * self.dim..).unwrap_or(&[]);
+        pack(data, self.rows.len() / stride.max(1), self.dim, stride)
     }
     /// Hoisted vector `number` of row `row`.
     #[inline(always)]

@@ -14,6 +14,10 @@ use zipfold_plan::Isa;
 pub struct Scratch<T> {
     registers: Vec<Option<Box<Lanes<T>>>>,
     deltas: Vec<Lanes<T>>,
+    /// Values of recognised reductions of the current block of cells, and the row of it that is evaluated.
+    pub zips: Vec<Vec<T>>,
+    /// Row of the block.
+    pub zip_row: usize,
     /// Values by root and number.
     pub roots: Vec<Vec<Box<Lanes<T>>>>,
 }
@@ -41,6 +45,7 @@ struct Place<'v, 'j, T> {
     row: usize,
     block: usize,
     k: usize,
+    zip: usize,
 }
 
 impl<T: Real> Vm<'_, T> {
@@ -50,6 +55,8 @@ impl<T: Real> Vm<'_, T> {
         let width = |at: usize| self.low.formula.width(at, self.low.dim);
         Scratch {
             registers: (0..self.program.registers).map(|_| Some(lanes())).collect(),
+            zips: vec![],
+            zip_row: 0,
             deltas: vec![[T::default(); BLOCK]; if self.program.periodic { self.low.dim } else { 0 }],
             roots: (0..self.program.roots.len()).map(|r| (0..width(r)).map(|_| lanes()).collect()).collect(),
         }
@@ -90,7 +97,7 @@ unsafe fn eval_avx2<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, blo
 
 #[inline(always)]
 fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: usize) {
-    let mut place = Place { vm, row, block, k: 0 };
+    let mut place = Place { vm, row, block, k: 0, zip: 0 };
     if vm.program.periodic {
         differences(&place, s);
     }
@@ -120,6 +127,12 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     let mut totals: Vec<Lanes<f64>> = vec![];
     for acc in &stage.accs {
         match acc {
+            Acc::Zip(.., dst) if !s.zips.is_empty() => {
+                let mut out = take(s, *dst);
+                out.copy_from_slice(&s.zips[place.zip][s.zip_row * BLOCK..][..BLOCK]);
+                s.registers[*dst] = Some(out);
+                place.zip += 1;
+            }
             Acc::Zip(form, sx, sy, dst) => {
                 let mut out = take(s, *dst);
                 let (x, y) = (place.vm.x.stream(*sx, place.row), place.vm.y.panel(*sy, place.block));
