@@ -4,7 +4,9 @@ use crate::args::RunArgs;
 use crate::show::print_line;
 use std::path::Path;
 use zipfold::core::fold::rows::{Along, RowFold, RowState};
-use zipfold::core::fold::{Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State};
+use zipfold::core::fold::{
+    Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State,
+};
 use zipfold::core::problem::FoldSpec;
 use zipfold::io::{Column, OutputOptions, write_array, write_columns};
 use zipfold::{Error, Job, Outcome, Output, Problem, Result};
@@ -15,7 +17,8 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
     let dense = problem.folds.iter().any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
     if args.shard.is_some() {
         return if dense {
-            let e = Error::request("a matrix has no partial result: its shares would be as large as itself").at("--shard");
+            let e =
+                Error::request("a matrix has no partial result: its shares would be as large as itself").at("--shard");
             Err(e.remedy("give each share its own rows as x and all rows as y"))
         } else {
             Ok(())
@@ -61,7 +64,14 @@ fn numbered(path: &str, at: usize) -> String {
     }
 }
 
-fn write_one(path: &str, job: &Job, fold: &Fold, output: &Output, outcome: &Outcome, options: OutputOptions) -> Result<()> {
+fn write_one(
+    path: &str,
+    job: &Job,
+    fold: &Fold,
+    output: &Output,
+    outcome: &Outcome,
+    options: OutputOptions,
+) -> Result<()> {
     let shape = match fold {
         Fold::Matrix { .. } => vec![job.space.n, job.space.m],
         _ => vec![job.space.n * job.space.n.saturating_sub(1) / 2],
@@ -101,7 +111,12 @@ fn nearest(path: &str, job: &Job, fold: &Nearest, state: &NearestState, options:
     }
     let row: Vec<u64> = (0..indices.len()).map(|at| (at / fold.k) as u64).collect();
     let rank: Vec<u64> = (0..indices.len()).map(|at| (at % fold.k) as u64).collect();
-    let columns = [("i", Column::U64(&row)), ("rank", Column::U64(&rank)), ("j", Column::I64(&indices)), ("value", Column::F64(&values))];
+    let columns = [
+        ("i", Column::U64(&row)),
+        ("rank", Column::U64(&rank)),
+        ("j", Column::I64(&indices)),
+        ("value", Column::F64(&values)),
+    ];
     write_columns(path, &columns, &[], options)
 }
 
@@ -136,12 +151,20 @@ pub fn bins(fold: &Histogram) -> Bins {
     out
 }
 
-fn histogram(path: &str, fold: &Histogram, state: &HistogramState, outcome: &Outcome, options: OutputOptions) -> Result<()> {
+fn histogram(
+    path: &str,
+    fold: &Histogram,
+    state: &HistogramState,
+    outcome: &Outcome,
+    options: OutputOptions,
+) -> Result<()> {
     let bins = bins(fold);
     let counts: Vec<u64> = bins.cells.iter().map(|c| state.counts[*c]).collect();
     let pick = |all: Option<Vec<f64>>| all.map(|v| bins.cells.iter().map(|c| v[*c]).collect::<Vec<f64>>());
     let (weights, means) = (pick(state.weights()), pick(state.means()));
-    let names: Vec<(String, String)> = (0..fold.axes.len()).map(|a| if a == 0 { ("lo".into(), "hi".into()) } else { (format!("lo{}", a + 1), format!("hi{}", a + 1)) }).collect();
+    let names: Vec<(String, String)> = (0..fold.axes.len())
+        .map(|a| if a == 0 { ("lo".into(), "hi".into()) } else { (format!("lo{}", a + 1), format!("hi{}", a + 1)) })
+        .collect();
     let mut columns = vec![];
     for (a, (lo, hi)) in names.iter().enumerate() {
         columns.push((lo.as_str(), Column::F64(&bins.lo[a])));
@@ -167,7 +190,12 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
     let mut notes = vec![format!("rule: {rule}")];
     if fold.axes.len() == 1 {
         let last = state.counts.len() - 1;
-        notes.push(format!("under: {}  over: {}  skipped: {}", state.counts[0], state.counts[last], tally.far + tally.nan));
+        notes.push(format!(
+            "under: {}  over: {}  skipped: {}",
+            state.counts[0],
+            state.counts[last],
+            tally.far + tally.nan
+        ));
     } else {
         notes.push(format!("outside: {}  skipped: {}", state.total() - inside, tally.far + tally.nan));
     }
@@ -177,7 +205,8 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
 fn select(path: &str, fold: &Select, mut state: SelectState, options: OutputOptions) -> Result<()> {
     if fold.kind != SelectKind::Inner {
         let wanted = fold.kind == SelectKind::Semi;
-        let rows: Vec<u64> = state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
+        let rows: Vec<u64> =
+            state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
         return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
     }
     state.sort();
@@ -198,7 +227,13 @@ pub fn preview(job: &Job, outcome: &Outcome) -> Result<()> {
             (_, Output::F32(v)) => v.len(),
             (_, Output::F64(v)) => v.len(),
             (Fold::Histogram(h), _) => h.cells(),
-            (Fold::Rows(f), _) => if f.along == Along::All { 1 } else { job.space.n },
+            (Fold::Rows(f), _) => {
+                if f.along == Along::All {
+                    1
+                } else {
+                    job.space.n
+                }
+            }
             (Fold::Nearest(f), _) => job.space.n * f.k,
             (_, Output::State(State::Select(s))) => s.pairs.len().max(s.matched.len()),
             _ => 0,

@@ -1,9 +1,9 @@
 //! The zipfold command: arguments to a problem, a problem to a result, a result to files and pictures.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod args;
 mod ask;
-mod answer;
 mod plot;
 mod show;
 mod work;

@@ -42,7 +42,14 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
             let b = bins(f);
             let heights = b.cells.iter().map(|c| s.counts[*c] as f64).collect();
             let title = format!("{} pairs", s.total());
-            Ok(Picture::Steps { title, x: "value".into(), y: "pairs".into(), lo: b.lo[0].clone(), hi: b.hi[0].clone(), heights })
+            Ok(Picture::Steps {
+                title,
+                x: "value".into(),
+                y: "pairs".into(),
+                lo: b.lo[0].clone(),
+                hi: b.hi[0].clone(),
+                heights,
+            })
         }
         (Fold::Histogram(f), Output::State(State::Histogram(s))) => {
             let b = bins(f);
@@ -53,11 +60,18 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
         (Fold::Matrix { .. }, Output::F64(v)) => Ok(grid(n, m, &|at| v[at])),
         (Fold::Matrix { .. }, Output::F32(v)) => Ok(grid(n, m, &|at| f64::from(v[at]))),
         (Fold::Condensed { .. }, Output::F64(v)) => Ok(sorted("values of all pairs, ascending", v.clone())),
-        (Fold::Condensed { .. }, Output::F32(v)) => Ok(sorted("values of all pairs, ascending", v.iter().map(|x| f64::from(*x)).collect())),
+        (Fold::Condensed { .. }, Output::F32(v)) => {
+            Ok(sorted("values of all pairs, ascending", v.iter().map(|x| f64::from(*x)).collect()))
+        }
         (Fold::Rows(f), Output::State(State::Rows(s))) => {
             let values = s.finish(f);
             let points = values.iter().step_by(f.out_width().max(1)).enumerate().map(|(i, v)| (i as f64, *v)).collect();
-            Ok(Picture::Line { title: format!("{:?} of {} rows", f.op, values.len()), x: "row".into(), y: "result".into(), points })
+            Ok(Picture::Line {
+                title: format!("{:?} of {} rows", f.op, values.len()),
+                x: "row".into(),
+                y: "result".into(),
+                points,
+            })
         }
         (Fold::Nearest(f), Output::State(State::Nearest(s))) => {
             let (_, values) = s.finish(f);
@@ -102,11 +116,19 @@ fn render(picture: &Picture, text: &mut String) -> Drawn {
             chart.draw_series(bars.map(|((l, h), y)| Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())))?;
         }
         Picture::Line { title, x, y, points } => {
-            let mut chart = axes(&root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
+            let mut chart =
+                axes(&root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
             chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
         }
         Picture::Points { title, points } => {
-            let mut chart = axes(&root, title, "row i", "row j", span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
+            let mut chart = axes(
+                &root,
+                title,
+                "row i",
+                "row j",
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
             chart.draw_series(points.iter().map(|p| Circle::new(*p, 1, BLUE.filled())))?;
         }
         Picture::Grid { title, side, of, values } => {
@@ -131,14 +153,32 @@ fn ramp(t: f64) -> RGBColor {
 }
 
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (lo, hi) = values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-    if lo < hi { (lo, hi) } else if lo.is_finite() { (lo - 0.5, lo + 0.5) } else { (0.0, 1.0) }
+    let (lo, hi) =
+        values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    if lo < hi {
+        (lo, hi)
+    } else if lo.is_finite() {
+        (lo - 0.5, lo + 0.5)
+    } else {
+        (0.0, 1.0)
+    }
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>>;
+type Chart<'a, 'b> = ChartContext<
+    'a,
+    SVGBackend<'b>,
+    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+>;
 
-fn axes<'a, 'b>(root: &'a Area<'b>, title: &str, x: &str, y: &str, xs: (f64, f64), ys: (f64, f64)) -> std::result::Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
+fn axes<'a, 'b>(
+    root: &'a Area<'b>,
+    title: &str,
+    x: &str,
+    y: &str,
+    xs: (f64, f64),
+    ys: (f64, f64),
+) -> std::result::Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
     let top = if ys.1 > ys.0 { ys.1 } else { ys.0 + 1.0 };
     let mut chart = ChartBuilder::on(root)
         .margin(12)
@@ -146,7 +186,20 @@ fn axes<'a, 'b>(root: &'a Area<'b>, title: &str, x: &str, y: &str, xs: (f64, f64
         .x_label_area_size(40)
         .y_label_area_size(70)
         .build_cartesian_2d(xs.0..xs.1, ys.0..top)?;
-    let short = |v: &f64| if v.abs() >= 1e5 || (*v != 0.0 && v.abs() < 1e-3) { format!("{v:.1e}") } else { format!("{}", (v * 1e3).round() / 1e3) };
-    chart.configure_mesh().x_desc(x).y_desc(y).x_label_formatter(&short).y_label_formatter(&short).light_line_style(WHITE).draw()?;
+    let short = |v: &f64| {
+        if v.abs() >= 1e5 || (*v != 0.0 && v.abs() < 1e-3) {
+            format!("{v:.1e}")
+        } else {
+            format!("{}", (v * 1e3).round() / 1e3)
+        }
+    };
+    chart
+        .configure_mesh()
+        .x_desc(x)
+        .y_desc(y)
+        .x_label_formatter(&short)
+        .y_label_formatter(&short)
+        .light_line_style(WHITE)
+        .draw()?;
     Ok(chart)
 }

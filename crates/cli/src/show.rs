@@ -47,7 +47,15 @@ pub fn print_line(text: &str) -> Result<()> {
 }
 
 /// The report of a run: JSON on standard output, or a summary on standard error.
-pub fn report(verb: &str, job: &Job, outcome: &Outcome, seconds: &Seconds, budget: &Budget, outputs: &[String], args: &RunArgs) -> Result<()> {
+pub fn report(
+    verb: &str,
+    job: &Job,
+    outcome: &Outcome,
+    seconds: &Seconds,
+    budget: &Budget,
+    outputs: &[String],
+    args: &RunArgs,
+) -> Result<()> {
     let tally = &outcome.tally;
     if args.json {
         let value = serde_json::json!({
@@ -67,8 +75,17 @@ pub fn report(verb: &str, job: &Job, outcome: &Outcome, seconds: &Seconds, budge
         return Ok(());
     }
     let rate = outcome.cells as f64 / seconds.kernel.max(1e-9);
-    let skipped = if tally.far + tally.nan > 0 { format!(", {} beyond the cut-off, {} NaN", tally.far, tally.nan) } else { String::new() };
-    eprintln!("{} pairs{skipped} in {:.3} s ({rate:.3e}/s), {} at most", outcome.cells, seconds.total, human_bytes(budget.peak()));
+    let skipped = if tally.far + tally.nan > 0 {
+        format!(", {} beyond the cut-off, {} NaN", tally.far, tally.nan)
+    } else {
+        String::new()
+    };
+    eprintln!(
+        "{} pairs{skipped} in {:.3} s ({rate:.3e}/s), {} at most",
+        outcome.cells,
+        seconds.total,
+        human_bytes(budget.peak())
+    );
     outputs.iter().for_each(|o| eprintln!("wrote {o}"));
     Ok(())
 }
@@ -80,5 +97,9 @@ pub fn devices(json: bool) -> Result<()> {
         return print_line(&serde_json::to_string(&machine).unwrap_or_default());
     }
     let memory = human_bytes(machine.memory);
-    print_line(&format!("cpu      {} threads, {}, {memory} free\ncuda     not in this build\nopencl   not in this build", machine.threads, machine.isa.name()))
+    print_line(&format!(
+        "cpu      {} threads, {}, {memory} free\ncuda     not in this build\nopencl   not in this build",
+        machine.threads,
+        machine.isa.name()
+    ))
 }

@@ -63,7 +63,9 @@ fn check(run: &RunArgs) -> Result<()> {
         }
     }
     if run.json && run.output.as_deref() == Some("-") {
-        return Err(Error::request("both the result and the report would go to standard output").at("--json").remedy("-o FILE"));
+        return Err(Error::request("both the result and the report would go to standard output")
+            .at("--json")
+            .remedy("-o FILE"));
     }
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
@@ -109,7 +111,14 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     show::report(verb, &job, &outcome, &seconds, &budget, &outputs, args)
 }
 
-fn finish(problem: &Problem, job: &Job, outcome: &Outcome, args: &RunArgs, options: &Options<'_>, output: OutputOptions) -> Result<Vec<String>> {
+fn finish(
+    problem: &Problem,
+    job: &Job,
+    outcome: &Outcome,
+    args: &RunArgs,
+    options: &Options<'_>,
+    output: OutputOptions,
+) -> Result<Vec<String>> {
     if let Some(shard) = options.shard {
         return write_shard(problem, outcome, args, shard);
     }
@@ -126,7 +135,12 @@ fn finish(problem: &Problem, job: &Job, outcome: &Outcome, args: &RunArgs, optio
     Ok(outputs)
 }
 
-fn options<'a>(args: &RunArgs, budget: &Budget, stop: &'a Arc<AtomicBool>, tell: &'a (dyn Fn(zipfold::Progress) + Sync)) -> Result<Options<'a>> {
+fn options<'a>(
+    args: &RunArgs,
+    budget: &Budget,
+    stop: &'a Arc<AtomicBool>,
+    tell: &'a (dyn Fn(zipfold::Progress) + Sync),
+) -> Result<Options<'a>> {
     let shard = ask::shard(args)?;
     let checkpoint = args.output.as_ref().filter(|o| *o != "-" && shard.is_none());
     Ok(Options {
@@ -166,7 +180,8 @@ fn resume_hint(error: Error, options: &Options<'_>) -> Error {
     if error.blame() != Blame::Interrupted || options.checkpoint.is_none() {
         return error;
     }
-    let mut words: Vec<String> = std::env::args().map(|a| if a.contains([' ', '(', '*']) { format!("'{a}'") } else { a }).collect();
+    let mut words: Vec<String> =
+        std::env::args().map(|a| if a.contains([' ', '(', '*']) { format!("'{a}'") } else { a }).collect();
     if !words.iter().any(|w| w == "--resume") {
         words.push("--resume".into());
     }
@@ -207,7 +222,8 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     }
     parts.sort_by_key(|(_, p)| p.shard);
     check_shards(&parts)?;
-    let problem: Problem = serde_json::from_str(&parts[0].1.problem).map_err(|e| Error::input(format!("no problem inside: {e}")).at(paths[0].clone()))?;
+    let problem: Problem = serde_json::from_str(&parts[0].1.problem)
+        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(paths[0].clone()))?;
     let budget = budget(args)?;
     let data = read_data(&problem, &budget)?;
     let problem = with_ranges(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
@@ -223,11 +239,19 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         merged.cells += part.cells;
     }
     if merged.cells != job.space.size()? {
-        return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?)).remedy("run the shares again on the same inputs"));
+        return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
+            .remedy("run the shares again on the same inputs"));
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
     let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };
-    let files = finish(&problem, &job, &outcome, args, &Options::default(), OutputOptions { force: args.force, durable: args.durable })?;
+    let files = finish(
+        &problem,
+        &job,
+        &outcome,
+        args,
+        &Options::default(),
+        OutputOptions { force: args.force, durable: args.durable },
+    )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
     show::report("merge", &job, &outcome, &seconds, &budget, &files, args)
 }
@@ -237,20 +261,29 @@ fn check_shards(parts: &[(String, Partial)]) -> Result<()> {
     let total = parts[0].1.shard.map_or(0, |s| s.1);
     for (at, (path, part)) in parts.iter().enumerate() {
         if part.problem != parts[0].1.problem || part.shard.map(|s| s.1) != Some(total) {
-            return Err(Error::request("the partial results belong to different problems").at(path.clone()).remedy("merge the shares of one command"));
+            return Err(Error::request("the partial results belong to different problems")
+                .at(path.clone())
+                .remedy("merge the shares of one command"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
-            return Err(Error::request(format!("share {} of {total} is missing or there twice", at + 1)).at(path.clone()));
+            return Err(
+                Error::request(format!("share {} of {total} is missing or there twice", at + 1)).at(path.clone())
+            );
         }
     }
-    if parts.len() == total { Ok(()) } else { Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them")) }
+    if parts.len() == total {
+        Ok(())
+    } else {
+        Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them"))
+    }
 }
 
 /// Prints the plan of `problem`.
 pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
     let budget = budget(args)?;
     let data = read_data(problem, &budget)?;
-    let options = Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let options =
+        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
     if args.json {

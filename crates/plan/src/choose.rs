@@ -101,7 +101,9 @@ fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
         Some(isa) => Ok(isa),
         None => {
             let have: Vec<&str> = known.iter().filter(|i| **i <= machine.isa).map(|i| i.name()).collect();
-            Err(Error::request(format!("this machine has no instruction set '{name}'")).at("--set isa").remedy(have.join(", ")))
+            Err(Error::request(format!("this machine has no instruction set '{name}'"))
+                .at("--set isa")
+                .remedy(have.join(", ")))
         }
     }
 }
@@ -178,7 +180,8 @@ pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64
 
 /// Bytes of hoisted rows and of what the threads hold.
 pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
-    let side = |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
+    let side =
+        |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
     let nodes = job.low.formula.nodes().len() as u64;
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     let tile = (tiling.rows + tiling.cols) as u64 * 64;

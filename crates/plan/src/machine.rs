@@ -54,6 +54,14 @@ pub struct Machine {
 
 impl Default for Machine {
     fn default() -> Self {
-        Machine { threads: 1, isa: Isa::Scalar, l1: 32 << 10, l2: 1 << 20, vector_rate: 1.6e9, write_rate: 10e9, memory: 4 << 30 }
+        Machine {
+            threads: 1,
+            isa: Isa::Scalar,
+            l1: 32 << 10,
+            l2: 1 << 20,
+            vector_rate: 1.6e9,
+            write_rate: 10e9,
+            memory: 4 << 30,
+        }
     }
 }

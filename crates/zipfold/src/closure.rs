@@ -1,7 +1,7 @@
 //! The generic escape: any Rust function of two rows. It lives in its process: no serialising, sharding or resuming.
 
 use rayon::prelude::*;
-use zipfold_core::{Budget, Result, Reserved};
+use zipfold_core::{Budget, Reserved, Result};
 
 /// All values `f(a, b)` for rows `a` of `x` and `b` of `y`, row-major; row types and the result type are free.
 ///

@@ -102,7 +102,12 @@ impl Pairs {
     /// Those of [`run_problem`].
     pub fn histogram(self, bins: usize, lo: f64, hi: f64) -> Result<Vec<u64>> {
         let axis = AxisSpec { bins: Some(bins), range: Some([lo, hi]), ..AxisSpec::default() };
-        let spec = FoldSpec::Histogram { axes: vec![axis], closed: zipfold_core::fold::Closed::Last, weights: None, mean: false };
+        let spec = FoldSpec::Histogram {
+            axes: vec![axis],
+            closed: zipfold_core::fold::Closed::Last,
+            weights: None,
+            mean: false,
+        };
         let (_, outcome) = self.fold(spec).run(&Options::default())?;
         match outcome.outputs.into_iter().next() {
             Some(Output::State(State::Histogram(h))) => Ok(h.counts[1..=bins].to_vec()),
@@ -114,7 +119,8 @@ impl Pairs {
     /// # Errors
     /// Those of [`run_problem`].
     pub fn rows(self, op: RowOp) -> Result<Vec<f64>> {
-        let (job, outcome) = self.fold(FoldSpec::Reduce { op, along: Along::Row, weights: None }).run(&Options::default())?;
+        let (job, outcome) =
+            self.fold(FoldSpec::Reduce { op, along: Along::Row, weights: None }).run(&Options::default())?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Rows(s))), Fold::Rows(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold by rows gave no rows")),

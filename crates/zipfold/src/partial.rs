@@ -30,7 +30,15 @@ pub struct Partial {
 impl Partial {
     /// Nothing folded yet.
     pub fn start(key: &str, states: Vec<State>) -> Self {
-        Partial { key: key.into(), tiles_done: 0, cells: 0, states, tally: Tally::default(), problem: String::new(), shard: None }
+        Partial {
+            key: key.into(),
+            tiles_done: 0,
+            cells: 0,
+            states,
+            tally: Tally::default(),
+            problem: String::new(),
+            shard: None,
+        }
     }
 }
 
@@ -79,7 +87,8 @@ pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usiz
 /// # Errors
 /// `Internal` when a state cannot be encoded.
 pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
-    let payload = postcard::to_stdvec(partial).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
+    let payload =
+        postcard::to_stdvec(partial).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
     let mut hash = Fnv::default();
     hash.add(&payload);
     let mut out = MAGIC.to_vec();

@@ -58,7 +58,8 @@ fn split(input: &Input, weights: &[String], budget: &Budget) -> Result<(Table, V
         c
     });
     let whole = read_input(&Input { columns, ..input.clone() }, budget)?;
-    let picked = weights.iter().map(|w| Ok((w.clone(), whole.select(std::slice::from_ref(w))?))).collect::<Result<_>>()?;
+    let picked =
+        weights.iter().map(|w| Ok((w.clone(), whole.select(std::slice::from_ref(w))?))).collect::<Result<_>>()?;
     let taken = weights.iter().map(|w| whole.column(w)).collect::<Result<Vec<_>>>()?;
     let rest = |c: usize| whole.names().map_or_else(|| c.to_string(), |n| n[c].clone());
     let coordinates: Vec<String> = (0..whole.cols()).filter(|c| !taken.contains(c)).map(rest).collect();

@@ -157,7 +157,8 @@ fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'
     let job = describe(&scan, data)?;
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let plan = choose(&job, &machine, &Settings::new())?;
-    let plain = Options { threads: options.threads, budget: options.budget.clone(), stop: options.stop, ..Options::default() };
+    let plain =
+        Options { threads: options.threads, budget: options.budget.clone(), stop: options.stop, ..Options::default() };
     let outcome = run(&scan, &job, plan, &Target::Memory, &plain)?;
     let end = |at: usize| match (&outcome.outputs[at], &job.folds[at]) {
         (Output::State(State::Rows(s)), Fold::Rows(f)) => s.finish(f)[0],
@@ -207,7 +208,13 @@ impl Typed for f64 {
     }
 }
 
-fn run_typed<T: Typed>(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
+fn run_typed<T: Typed>(
+    problem: &Problem,
+    job: &Job,
+    plan: Plan,
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<Outcome> {
     let start = Instant::now();
     let _held = reserve(job, &plan, target, options)?;
     let key = partial::key(problem, job, &plan, options.shard);
@@ -233,13 +240,20 @@ fn run_typed<T: Typed>(problem: &Problem, job: &Job, plan: Plan, target: &Target
             Place::None => Output::State(state),
         });
     }
-    Ok(Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: start.elapsed().as_secs_f64() })
+    Ok(Outcome {
+        plan,
+        outputs,
+        tally: merged.tally,
+        cells: merged.cells,
+        kernel_seconds: start.elapsed().as_secs_f64(),
+    })
 }
 
 /// Everything proportional to the data is asked for before work starts.
 fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut held = vec![options.budget.reserve(working_bytes(job, plan.threads, plan.tiling), "hoisted rows and tiles")?];
+    let mut held =
+        vec![options.budget.reserve(working_bytes(job, plan.threads, plan.tiling), "hoisted rows and tiles")?];
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
         if dense > 0 && matches!(target, Target::Memory) {
@@ -292,7 +306,8 @@ fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T
             Target::Memory => {
                 let len = shape.iter().product();
                 let mut items: Vec<T> = vec![];
-                let refused = |_| Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
+                let refused =
+                    |_| Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
                 items.try_reserve_exact(len).map_err(refused)?;
                 items.resize(len, T::default());
                 Ok(Place::Memory(SharedMatrix::new(items)))
@@ -310,7 +325,16 @@ fn wave_units(plan: &Plan) -> usize {
 }
 
 #[allow(clippy::too_many_arguments)]
-fn loop_units<T: Typed>(job: &Job, plan: &Plan, engine: &Engine<'_, T>, places: &Places<T>, pool: &rayon::ThreadPool, key: &str, resumed: Option<Partial>, options: &Options<'_>) -> Result<Partial> {
+fn loop_units<T: Typed>(
+    job: &Job,
+    plan: &Plan,
+    engine: &Engine<'_, T>,
+    places: &Places<T>,
+    pool: &rayon::ThreadPool,
+    key: &str,
+    resumed: Option<Partial>,
+    options: &Options<'_>,
+) -> Result<Partial> {
     let mut tiles = plan.tiling.tiles(&job.space);
     if let Some((index, parts)) = options.shard {
         tiles = plan.tiling.share(&job.space, tiles, index, parts);
@@ -318,14 +342,16 @@ fn loop_units<T: Typed>(job: &Job, plan: &Plan, engine: &Engine<'_, T>, places: 
     let cells = |tiles: &[Tile]| tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum::<u64>();
     let total = cells(&tiles);
     let (n, m) = (job.space.n, job.space.m);
-    let mut merged = resumed.unwrap_or_else(|| Partial::start(key, job.folds.iter().map(|f| f.identity(n, m)).collect()));
+    let mut merged =
+        resumed.unwrap_or_else(|| Partial::start(key, job.folds.iter().map(|f| f.identity(n, m)).collect()));
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     while merged.tiles_done < tiles.len() {
         let from = merged.tiles_done;
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
-        let done: Vec<Result<UnitState>> = pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
+        let done: Vec<Result<UnitState>> =
+            pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?);
         }
@@ -345,7 +371,11 @@ fn loop_units<T: Typed>(job: &Job, plan: &Plan, engine: &Engine<'_, T>, places: 
             saved = Instant::now();
         }
         if stopped {
-            places.items.iter().for_each(|p| if let (Place::File(f), true) = (p, options.checkpoint.is_some()) { f.keep() });
+            places.items.iter().for_each(|p| {
+                if let (Place::File(f), true) = (p, options.checkpoint.is_some()) {
+                    f.keep()
+                }
+            });
             return Err(Error::new(Blame::Interrupted, "interrupted"));
         }
     }
@@ -398,14 +428,19 @@ fn conservation(job: &Job, merged: &Partial) -> Result<()> {
             balanced &= h.total() == merged.tally.counted;
         }
     }
-    if balanced { Ok(()) } else { Err(Error::internal(format!("{} cells visited, {seen} accounted for", merged.cells))) }
+    if balanced {
+        Ok(())
+    } else {
+        Err(Error::internal(format!("{} cells visited, {seen} accounted for", merged.cells)))
+    }
 }
 
 fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
     let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
     match tally.first_nan {
         Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
-            let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN")).at(format!("pair ({i}, {j})"));
+            let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))
+                .at(format!("pair ({i}, {j})"));
             Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"))
         }
         _ => Ok(()),

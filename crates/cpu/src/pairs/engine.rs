@@ -1,9 +1,9 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
 use super::lanes::{Lanes, Real};
+use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
-use super::points::Distances;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
 use std::ops::Range;
@@ -141,7 +141,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
-            mirror: job.folds.iter().map(|f| if mirrored(f) { vec![T::default(); BLOCK * BLOCK] } else { vec![] }).collect(),
+            mirror: job
+                .folds
+                .iter()
+                .map(|f| if mirrored(f) { vec![T::default(); BLOCK * BLOCK] } else { vec![] })
+                .collect(),
         }
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
@@ -180,10 +184,16 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if job.space.is_half() && cols.end <= rows.start {
             return Ok(());
         }
-        self.pieces = job.folds.iter().map(|f| match f {
-            Fold::Rows(f) => Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())]),
-            _ => None,
-        }).collect();
+        self.pieces = job
+            .folds
+            .iter()
+            .map(|f| match f {
+                Fold::Rows(f) => {
+                    Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())])
+                }
+                _ => None,
+            })
+            .collect();
         if let Some(zips) = &self.engine.zips {
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
@@ -286,7 +296,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     let values = widen(&roots[f.root][0], &lanes, &mut wide);
                     s.absorb(f, i, run.start, values);
                     if job.space.is_half() {
-                        values.iter().zip(run.clone()).filter(|(_, j)| *j != i).for_each(|(v, j)| s.absorb(f, j, i, &[*v]));
+                        values
+                            .iter()
+                            .zip(run.clone())
+                            .filter(|(_, j)| *j != i)
+                            .for_each(|(v, j)| s.absorb(f, j, i, &[*v]));
                     }
                 }
                 (Fold::Histogram(f), State::Histogram(s)) => {
@@ -311,7 +325,15 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
 }
 
 /// Credits a run of values to the row (and, in half spaces or along columns, to the columns).
-fn rows_absorb<T: Real>(job: &Job, f: &zipfold_core::fold::RowFold, pieces: &mut [RowPiece; 2], roots: &[Vec<Box<Lanes<T>>>], i: usize, run: &Range<usize>, lane: usize) {
+fn rows_absorb<T: Real>(
+    job: &Job,
+    f: &zipfold_core::fold::RowFold,
+    pieces: &mut [RowPiece; 2],
+    roots: &[Vec<Box<Lanes<T>>>],
+    i: usize,
+    run: &Range<usize>,
+    lane: usize,
+) {
     let [by_row, by_col] = pieces;
     let values = &roots[f.root];
     let half = job.space.is_half();

@@ -168,8 +168,12 @@ pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
     match (op, v) {
         (Reduce::Sum, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a += v.wide()),
         (Reduce::Prod, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a *= v.wide()),
-        (Reduce::Max, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Max, *a, v.wide())),
-        (Reduce::Min, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Min, *a, v.wide())),
+        (Reduce::Max, Val::Lanes(v)) => {
+            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Max, *a, v.wide()))
+        }
+        (Reduce::Min, Val::Lanes(v)) => {
+            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Min, *a, v.wide()))
+        }
         _ => fold(acc, &|a, v| eval::binary(op.operator(), a, v)),
     }
 }

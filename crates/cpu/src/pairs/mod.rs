@@ -6,8 +6,8 @@ pub mod lanes;
 pub mod points;
 pub mod program;
 pub mod rows;
-pub mod zips;
 pub mod vm;
+pub mod zips;
 
 pub use dense::SharedMatrix;
 pub use engine::{Engine, Sink, UnitState, Values};

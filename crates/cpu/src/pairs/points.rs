@@ -99,7 +99,8 @@ fn frame(job: &Job, columns: &[&[f64]]) -> Option<Frame> {
 fn edges(h: &Histogram) -> Edges {
     let axis = &h.axes[0];
     let (lo, hi) = (axis.edges[0], axis.edges[axis.bins()]);
-    let uniform = (axis.edges != axis.compared && lo.is_finite() && hi.is_finite()).then(|| Edges::uniform(lo, hi, axis.bins()));
+    let uniform =
+        (axis.edges != axis.compared && lo.is_finite() && hi.is_finite()).then(|| Edges::uniform(lo, hi, axis.bins()));
     let edges = match uniform {
         Some(u) if u.squares() == axis.compared => u,
         _ => Edges::from_squares(axis.compared.clone()),

@@ -42,8 +42,13 @@ impl<T: Real> Rows<T> {
         match (wide, narrow) {
             (0, 0) => {}
             (_, 0) => rows.enumerate().for_each(|(b, r)| work(b * BLOCK, r, &mut [])),
-            (0, _) => out.row_attrs.par_chunks_mut(BLOCK * narrow).enumerate().for_each(|(b, a)| work(b * BLOCK, &mut [], a)),
-            _ => rows.zip(out.row_attrs.par_chunks_mut(BLOCK * narrow)).enumerate().for_each(|(b, (r, a))| work(b * BLOCK, r, a)),
+            (0, _) => {
+                out.row_attrs.par_chunks_mut(BLOCK * narrow).enumerate().for_each(|(b, a)| work(b * BLOCK, &mut [], a))
+            }
+            _ => rows
+                .zip(out.row_attrs.par_chunks_mut(BLOCK * narrow))
+                .enumerate()
+                .for_each(|(b, (r, a))| work(b * BLOCK, r, a)),
         }
         out
     }

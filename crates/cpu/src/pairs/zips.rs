@@ -17,16 +17,37 @@ pub const WORTH: usize = 16;
 /// Element types with dense kernels.
 pub trait Dense: Real + crate::simd::Element {
     /// Σ zip over a block of cells: f32 with contraction in slices, f64 to the bits of the reference.
-    fn zip_block(isa: Isa, form: ZipReduce, operands: (&PackedA<Self>, &PackedB<Self>), rows: Range<usize>, cols: Range<usize>, out: &mut [Self]);
+    fn zip_block(
+        isa: Isa,
+        form: ZipReduce,
+        operands: (&PackedA<Self>, &PackedB<Self>),
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: &mut [Self],
+    );
 }
 
 impl Dense for f32 {
-    fn zip_block(isa: Isa, form: ZipReduce, (x, y): (&PackedA<f32>, &PackedB<f32>), rows: Range<usize>, cols: Range<usize>, out: &mut [f32]) {
+    fn zip_block(
+        isa: Isa,
+        form: ZipReduce,
+        (x, y): (&PackedA<f32>, &PackedB<f32>),
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: &mut [f32],
+    ) {
         zip_reduce_block(isa, form, x, y, rows, cols, out, BLOCK);
     }
 }
 impl Dense for f64 {
-    fn zip_block(isa: Isa, form: ZipReduce, (x, y): (&PackedA<f64>, &PackedB<f64>), rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) {
+    fn zip_block(
+        isa: Isa,
+        form: ZipReduce,
+        (x, y): (&PackedA<f64>, &PackedB<f64>),
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: &mut [f64],
+    ) {
         zip_reduce_exact(isa, form, x, y, rows, cols, out, BLOCK);
     }
 }
@@ -41,7 +62,8 @@ pub struct Zips<T> {
 impl<T: Dense> Zips<T> {
     /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach a maximum.
     pub fn pack(low: &Lowered, program: &Program, x: &Rows<T>, y: &Rows<T>, clean: bool) -> Option<Self> {
-        let accs: Vec<(ZipReduce, usize, usize)> = program.stages.iter().flat_map(|s| &s.accs).filter_map(form).collect();
+        let accs: Vec<(ZipReduce, usize, usize)> =
+            program.stages.iter().flat_map(|s| &s.accs).filter_map(form).collect();
         let chebyshev = accs.iter().any(|a| a.0 == ZipReduce::Chebyshev);
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean) {
             return None;
