@@ -8,7 +8,7 @@ use std::ops::Range;
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Job, Result};
+use zipfold_core::{Cells, Job, Result};
 use zipfold_plan::{Plan, Tile};
 
 /// Values on their way into a dense result.
@@ -163,6 +163,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             _ => None,
         }).collect();
         for i in rows.clone() {
+            self.unvisited(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
                     self.engine.vm.eval(&mut self.scratch, i, jb);
@@ -173,7 +174,28 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.put_mirror(jb, rows, cols, sink)
     }
-    /// Matrices take every value of a run.
+    /// A cell of the diagonal that is not visited is NaN in a matrix.
+    fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let job = self.engine.job;
+        if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
+            return Ok(());
+        }
+        let matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
+        matrices.map(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)]))).collect()
+    }
+    /// The lanes beyond the cut-off become NaN.
+    fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
+        let job = self.engine.job;
+        let (root, near) = job.near_root.zip(job.space.near)?;
+        let mut held = [T::of(f64::NAN); BLOCK];
+        for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
+            if self.scratch.roots[root][0][from + l].wide() <= near * near {
+                *h = *v;
+            }
+        }
+        Some(held)
+    }
+    /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense(&mut self, i: usize, jb: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let (job, first) = (self.engine.job, jb * BLOCK);
         let n = job.space.n;
@@ -184,6 +206,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 _ => continue,
             };
             let lanes = &self.scratch.roots[root][0][run.start - first..run.end - first];
+            let held = self.without_far(lanes, run.start - first);
+            let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
             sink.put(at, offset, T::values(lanes))?;
             if !self.mirror[at].is_empty() {
                 for (l, v) in lanes.iter().enumerate() {
