@@ -150,15 +150,7 @@ fn pair_root(problem: &Problem, data: &mut Data, params: &mut Params, formula: &
     }
     if let Some(text) = &spec.formula {
         let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
-        return parse(
-            formula,
-            text,
-            &Scope {
-                params: params.clone(),
-                columns,
-                dim: Some(data.widest()),
-            },
-        );
+        return parse(formula, text, &Scope { params: params.clone(), columns, dim: Some(data.widest()) });
     }
     let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
     if predicate_only {
@@ -360,7 +352,9 @@ fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()
             let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
             return Err(e.remedy("components are numbered from 0"));
         }
-        let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_)) || *node == Node::Dim || (periodic && matches!(node, Node::DeltaAt(_)));
+        let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
+            || *node == Node::Dim
+            || (periodic && matches!(node, Node::DeltaAt(_)));
         if whole {
             let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
             return Err(Error::input(what).remedy("pick the same columns of both with --columns, or name single ones"));
