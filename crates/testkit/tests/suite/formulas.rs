@@ -41,3 +41,26 @@ fn random_formulas_have_the_bits_of_the_oracle() {
     }
     assert!(refused.is_empty(), "{} refused, such as {}", refused.len(), refused[0]);
 }
+
+#[test]
+fn formulas_called_symmetric_are_so_to_the_bit() {
+    let mut lcg = Lcg::new(23);
+    let mut symmetric = 0;
+    for round in 0..6000 {
+        let dim = 1 + lcg.below(3);
+        let depth = 1 + lcg.below(3);
+        let text = formulas::scalar(&mut lcg, depth, dim);
+        let pool = [0.0, -0.0, 1.0, -1.0, 0.1, -2.7, 1e300, f64::INFINITY];
+        let x = Table::f64(7, dim, (0..7 * dim).map(|_| pool[lcg.below(8)]).collect()).unwrap();
+        let asked = pairs(&x).formula(&text).cells(zipfold_core::Cells::Square).fold(FoldSpec::Matrix {});
+        let job = describe(asked.problem(), Data { x, y: None, weights: vec![] }).unwrap();
+        if !job.symmetric {
+            continue;
+        }
+        symmetric += 1;
+        let values = &oracle::run(&job).unwrap().values[0];
+        let odd = (0..49).find(|at| !same(values[*at], values[at % 7 * 7 + at / 7]));
+        assert!(odd.is_none(), "round {round}: {text} at {odd:?}");
+    }
+    assert!(symmetric > 300, "{symmetric} symmetric formulas");
+}
