@@ -11,6 +11,10 @@ use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Cell, Cells, Space};
 use crate::table::{Precision, Table};
 
+/// The most neighbours of a row, and the most bins of a histogram (those under and over included).
+const MAX_K: usize = 1 << 32;
+const MAX_BINS: usize = 1 << 32;
+
 /// The tables of a problem.
 #[derive(Clone, Debug)]
 pub struct Data {
@@ -47,6 +51,17 @@ pub struct Job {
     pub symmetric: bool,
 }
 
+impl Data {
+    /// The rows of y, or of x paired with itself.
+    pub fn other(&self) -> &Table {
+        self.y.as_ref().unwrap_or(&self.x)
+    }
+    /// The largest number of components.
+    fn widest(&self) -> usize {
+        self.x.cols().max(self.other().cols())
+    }
+}
+
 impl Job {
     /// The rows of y, or of x paired with itself.
     pub fn other(&self) -> &Table {
@@ -69,7 +84,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     let root = pair_root(problem, &mut data, &mut params, &mut formula)?;
     formula.roots = vec![root];
     let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
-    let scope = Scope { params, columns, dim: Some(data.x.cols()) };
+    let scope = Scope { params, columns, dim: Some(data.widest()) };
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
     let mut folds = vec![];
     for (at, spec) in problem.folds.iter().enumerate() {
@@ -80,8 +95,8 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
     let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
-    check_columns(problem, &formula, &data)?;
     check_cell(cell.as_ref(), &formula, &data)?;
+    check_components(&formula, &data, cell.is_some())?;
     let space = space(problem, &data, &formula)?;
     let low = Lowered::new(&formula, data.x.cols(), cell.is_some())?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
@@ -109,35 +124,6 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     Ok(())
 }
 
-/// Components that the formula names exist, and rows that it uses whole have as many components on both sides.
-fn check_columns(problem: &Problem, formula: &Formula, data: &Data) -> Result<()> {
-    let live = formula.live();
-    let nodes = || formula.nodes().iter().zip(&live).filter(|(_, l)| **l).map(|(n, _)| n);
-    let cols = [data.x.cols(), data.y.as_ref().map_or(data.x.cols(), Table::cols)];
-    let whole = nodes().any(|n| matches!(n, Node::Row(_) | Node::Delta | Node::Given(_)));
-    if whole && cols[0] != cols[1] {
-        let name = input_name(problem);
-        let what = format!("rows of {} have {} components, rows of {name} have {}", problem.x.name, cols[0], cols[1]);
-        return Err(Error::input(what).remedy("pick the same columns of both with --columns"));
-    }
-    for node in nodes() {
-        let (k, have) = match node {
-            Node::At(side, k) => (*k as usize, cols[*side as usize]),
-            Node::DeltaAt(k) => (*k as usize, cols[0].min(cols[1])),
-            _ => continue,
-        };
-        if k >= have {
-            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
-            return Err(e.remedy("components are numbered from 0"));
-        }
-    }
-    if let Some(odd) = formula.vectors.iter().find(|v| whole && v.len() != cols[0]) {
-        let e = Error::request(format!("a vector of {} numbers beside rows of {} components", odd.len(), cols[0]));
-        return Err(e.at("--param"));
-    }
-    Ok(())
-}
-
 fn input_name(problem: &Problem) -> &str {
     problem.y.as_ref().map_or("the second input", |y| y.name.as_str())
 }
@@ -150,15 +136,7 @@ fn pair_root(problem: &Problem, data: &mut Data, params: &mut Params, formula: &
     }
     if let Some(text) = &spec.formula {
         let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
-        return parse(
-            formula,
-            text,
-            &Scope {
-                params: params.clone(),
-                columns,
-                dim: Some(data.x.cols().max(data.y.as_ref().map_or(0, Table::cols))),
-            },
-        );
+        return parse(formula, text, &Scope { params: params.clone(), columns, dim: Some(data.widest()) });
     }
     let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
     if predicate_only {
@@ -199,6 +177,9 @@ fn resolve(
             }
             let folded_side = usize::from(*along != crate::fold::rows::Along::Column);
             let table = weights.map(|w| &w[folded_side]);
+            if let Some(table) = table {
+                check_weights(table, if folded_side == 1 { data.other().rows() } else { data.x.rows() })?;
+            }
             let flat = table.map(|t| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect());
             let weight_width = table.map_or(1, Table::cols);
             if width > 1 && weight_width > 1 && width != weight_width {
@@ -210,6 +191,10 @@ fn resolve(
         }
         FoldSpec::Nearest { k, largest } => {
             scalar_only("nearest")?;
+            if *k == 0 || *k > MAX_K {
+                let e = Error::request(format!("k = {k} neighbours")).at("-k");
+                return Err(e.limit(format!("k is at least 1 and at most {MAX_K}")));
+            }
             let (id, squared) = formula.without_sqrt(0);
             let root = add_root(formula, id);
             Ok(Fold::Nearest(Nearest { root, k: *k, largest: *largest, squared }))
@@ -220,8 +205,16 @@ fn resolve(
             }
             let axes = axes.iter().map(|a| axis(a, formula, scope)).collect::<Result<Vec<_>>>()?;
             let column = |t: &Table| (0..t.rows()).map(|r| t.get(r, 0)).collect::<Vec<f64>>();
+            if let Some([a, b]) = weights {
+                check_weights(a, data.x.rows())?;
+                check_weights(b, data.other().rows())?;
+            }
             let weights = weights.map(|[a, b]| [column(a), column(b)]);
-            Ok(Fold::Histogram(Histogram { axes, closed: *closed, weights, mean: *mean }))
+            let fold = Histogram { axes, closed: *closed, weights, mean: *mean };
+            match fold.cells() {
+                0..=MAX_BINS => Ok(Fold::Histogram(fold)),
+                cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MAX_BINS} bins"))),
+            }
         }
         FoldSpec::Select { predicate, value, join } => {
             let id = parse(formula, predicate, scope)?;
@@ -242,6 +235,14 @@ fn resolve(
             Ok(Fold::Select(Select { root, value, kind: *join }))
         }
     }
+}
+
+fn check_weights(table: &Table, rows: usize) -> Result<()> {
+    if table.rows() == rows && table.cols() > 0 {
+        return Ok(());
+    }
+    let what = format!("weights of {} rows and {} columns for {rows} rows", table.rows(), table.cols());
+    Err(Error::input(what).at("--weights").remedy("one weight, or one row of weights, for each row"))
 }
 
 fn add_root(formula: &mut Formula, id: Id) -> usize {
@@ -285,7 +286,7 @@ fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axi
     let Some([lo, hi]) = spec.range else {
         return Err(Error::internal("a histogram reached its description without a range"));
     };
-    if bins == 0 || bins > 100_000_000 || !(lo < hi) || !lo.is_finite() || !hi.is_finite() {
+    if bins == 0 || bins > 100_000_000 || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
         let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
         return Err(e.limit("1 to 100000000 bins over a finite range LO < HI"));
     }
@@ -294,7 +295,7 @@ fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axi
 
 /// A root with the squared length of the difference.
 fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
-    if !(near > 0.0) {
+    if near.is_nan() || near <= 0.0 {
         return Err(Error::request(format!("a cut-off of {near}")).at("--cutoff").limit("a number above 0"));
     }
     let (x, y) = (formula.leaf(Node::Row(Side::X))?, formula.leaf(Node::Row(Side::Y))?);
@@ -315,6 +316,35 @@ fn check_cell(cell: Option<&Cell>, formula: &Formula, data: &Data) -> Result<()>
     if !uses {
         let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at("--box");
         return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
+    }
+    Ok(())
+}
+
+/// Rows of two inputs with different numbers of components pair by single components only.
+fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()> {
+    let cols = [data.x.cols(), data.other().cols()];
+    if cols[0] == cols[1] {
+        return Ok(());
+    }
+    let live = formula.live();
+    for node in formula.nodes().iter().zip(&live).filter(|(_, live)| **live).map(|(node, _)| node) {
+        let beyond = |side: Side, k: u32| k as usize >= cols[side as usize];
+        let odd = match node {
+            Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
+            Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => Some((*k, cols[0].min(cols[1]))),
+            _ => None,
+        };
+        if let Some((k, have)) = odd {
+            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
+            return Err(e.remedy("components are numbered from 0"));
+        }
+        let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
+            || *node == Node::Dim
+            || (periodic && matches!(node, Node::DeltaAt(_)));
+        if whole {
+            let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
+            return Err(Error::input(what).remedy("pick the same columns of both with --columns, or name single ones"));
+        }
     }
     Ok(())
 }

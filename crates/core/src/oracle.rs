@@ -79,13 +79,27 @@ pub fn run(job: &Job) -> Result<Answer> {
                 })
                 .collect();
             for i in rows.clone() {
+                let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {
                     pair.get(i, j, &mut roots);
-                    if !admit(job, &roots, i, j, &mut tally) {
-                        continue;
-                    }
+                    let fate = admit(job, &roots, i, j, &mut tally);
                     for (at, fold) in job.folds.iter().enumerate() {
+                        let dense = matches!(fold, Fold::Matrix { .. } | Fold::Condensed { .. });
+                        if fate == Fate::Far || (fate == Fate::Nan && !dense) {
+                            continue;
+                        }
+                        if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces[at].as_mut())
+                            && f.sums_runs(job.space.is_half())
+                        {
+                            lengthen(&mut runs[at], by_row, i, j, roots[f.root][0]);
+                            continue;
+                        }
                         credit(job, fold, &mut states[at], &mut values[at], pieces[at].as_mut(), i, j, &roots);
+                    }
+                }
+                for (run, piece) in runs.iter_mut().zip(&mut pieces) {
+                    if let Some([by_row, _]) = piece {
+                        flush(run, by_row, i);
                     }
                 }
             }
@@ -104,6 +118,25 @@ pub fn run(job: &Job) -> Result<Answer> {
     Ok(Answer { states, values, tally })
 }
 
+/// Values of consecutive columns of one row, from the first.
+type Run = (usize, Vec<f64>);
+
+/// Adds a value to the run of row `i`, which ends where a column is left out.
+fn lengthen(run: &mut Run, piece: &mut RowPiece, i: usize, j: usize, value: f64) {
+    if run.0 + run.1.len() != j {
+        flush(run, piece, i);
+        run.0 = j;
+    }
+    run.1.push(value);
+}
+
+fn flush(run: &mut Run, piece: &mut RowPiece, i: usize) {
+    if !run.1.is_empty() {
+        piece.absorb_sum(i, run.0, &run.1);
+        run.1.clear();
+    }
+}
+
 fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
     match fold {
         Fold::Matrix { .. } => n * m,
@@ -112,12 +145,23 @@ fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
     }
 }
 
-/// Counts the cell, and says whether its value reaches the folds.
-fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> bool {
-    let far = job.near_root.zip(job.space.near).is_some_and(|(root, near)| !(roots[root][0] <= near * near));
+/// What happens to the values of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// They reach the folds.
+    Counted,
+    /// Beyond the cut-off: they reach no fold.
+    Far,
+    /// One is NaN and skipped: they reach dense results only.
+    Nan,
+}
+
+/// Counts the cell, and says whether its values reach the folds.
+fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
+    let far = job.near_root.zip(job.space.near).is_some_and(|(root, near)| !roots[root][0].le(&(near * near)));
     if far {
         tally.far += 1;
-        return false;
+        return Fate::Far;
     }
     let nan = roots.iter().any(|r| r.iter().any(|v| v.is_nan()));
     if nan {
@@ -125,10 +169,10 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
     }
     if nan && job.nan == NanPolicy::Skip {
         tally.nan += 1;
-        return false;
+        return Fate::Nan;
     }
     tally.counted += 1;
-    true
+    Fate::Counted
 }
 
 #[allow(clippy::too_many_arguments)]

@@ -8,6 +8,7 @@ use zipfold_cpu::simd::{Element, Isa};
 /// CPU time of this thread, which other programs disturb less than wall time.
 #[cfg(target_os = "linux")]
 fn cpu_seconds() -> f64 {
+    // SAFETY: the declaration is that of POSIX, with a `timespec` of two 64-bit integers.
     unsafe extern "C" {
         fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
     }

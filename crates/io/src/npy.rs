@@ -221,6 +221,7 @@ pub trait NpyElement: Copy + Send + Sync + private::Sealed {
 }
 
 mod private {
+    /// Keeps other types out.
     pub trait Sealed {}
 }
 

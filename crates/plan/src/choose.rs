@@ -111,7 +111,8 @@ fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
 /// Matrices are computed in the precision asked for; counts, joins, neighbours and sums always in f64, exactly.
 fn precision(job: &Job) -> Precision {
     let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
-    if dense { job.precision } else { Precision::F64 }
+    // A cut-off decides in f64, like every predicate.
+    if dense && job.near_root.is_none() { job.precision } else { Precision::F64 }
 }
 
 /// What the CPU backend will use: a sweep for plain histograms of distances, blocks of packed rows for long rows.

@@ -37,8 +37,7 @@ impl Tiling {
             for c in (0..space.m).step_by(self.cols) {
                 let cols = c..(c + self.cols).min(space.m);
                 let empty = match space.cells {
-                    Cells::Triangle => cols.end <= rows.start + 1,
-                    Cells::Diagonal => cols.end <= rows.start,
+                    Cells::Triangle | Cells::Diagonal => cols.end <= rows.start,
                     _ => false,
                 };
                 if !empty {

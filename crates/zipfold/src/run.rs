@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
-use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{Fold, RowOp, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
@@ -342,8 +342,14 @@ fn loop_units<T: Typed>(
     let cells = |tiles: &[Tile]| tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum::<u64>();
     let total = cells(&tiles);
     let (n, m) = (job.space.n, job.space.m);
-    let mut merged =
-        resumed.unwrap_or_else(|| Partial::start(key, job.folds.iter().map(|f| f.identity(n, m)).collect()));
+    let mut merged = resumed.unwrap_or_else(|| {
+        let start = |f: &Fold| match f {
+            // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
+            Fold::Rows(_) if options.shard.is_some() => State::Rows(RowState::part()),
+            other => other.identity(n, m),
+        };
+        Partial::start(key, job.folds.iter().map(start).collect())
+    });
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     while merged.tiles_done < tiles.len() {

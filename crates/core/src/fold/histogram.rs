@@ -22,6 +22,8 @@ pub struct Axis {
     pub edges: Vec<f64>,
     /// The edges that values are compared with: squares where the root is a squared distance.
     pub compared: Vec<f64>,
+    /// Whether the root is the square of what is binned.
+    pub squared: bool,
     /// `(first compared edge, bins per unit)` for a first guess when edges are uniform in what is compared or its root.
     guess: Option<(f64, f64, bool)>,
 }
@@ -36,7 +38,7 @@ impl Axis {
         let step = (hi - lo) / n as f64;
         let uniform = edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
         let guess = (uniform && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step, squared));
-        Axis { root, edges, compared, guess }
+        Axis { root, edges, compared, squared, guess }
     }
     /// `bins` bins of equal width: edge i = lo + i·(hi − lo)/bins.
     pub fn uniform(root: usize, lo: f64, hi: f64, bins: usize, squared: bool) -> Self {
@@ -95,7 +97,7 @@ const FRACTION: i32 = 80;
 impl Histogram {
     /// Cells of the grid, under and over of every axis included.
     pub fn cells(&self) -> usize {
-        self.axes.iter().map(|a| a.bins() + 2).product()
+        self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
     }
     /// Fixed-point units per unit of weight.
     fn weight_unit(&self) -> f64 {
@@ -153,7 +155,7 @@ impl HistogramState {
         if fold.mean {
             let axis = &fold.axes[0];
             let v = values(axis.root);
-            let v = if axis.edges != axis.compared { v.sqrt() } else { v };
+            let v = if axis.squared { v.sqrt() } else { v };
             let inside = cell / (self.counts.len() / (axis.bins() + 2));
             if inside >= 1 && inside <= axis.bins() {
                 self.sums[cell] += (v * self.units.1) as i128;

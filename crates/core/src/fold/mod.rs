@@ -98,8 +98,8 @@ impl Fold {
         match self {
             Fold::Matrix { .. } | Fold::Condensed { .. } => 0,
             Fold::Rows(f) => f.rows(n, m) as u64 * (f.stride() as u64 + 1) * 8,
-            Fold::Nearest(f) => n as u64 * f.k as u64 * 16,
-            Fold::Histogram(f) => f.cells() as u64 * 40,
+            Fold::Nearest(f) => (n as u64).saturating_mul(f.k as u64).saturating_mul(16),
+            Fold::Histogram(f) => (f.cells() as u64).saturating_mul(40),
             Fold::Select(f) => {
                 if f.kind == SelectKind::Inner {
                     0

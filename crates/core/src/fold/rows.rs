@@ -69,6 +69,10 @@ impl RowFold {
             _ => 1,
         }
     }
+    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums over whole (not half) spaces.
+    pub fn sums_runs(&self, half: bool) -> bool {
+        self.op == RowOp::Sum && self.width == 1 && self.weights.is_none() && self.along != Along::Column && !half
+    }
     /// Numbers in the state of a row.
     pub fn stride(&self) -> usize {
         match self.op {
@@ -233,7 +237,9 @@ impl RowState {
     /// Appends a piece; pieces of a row must come in canonical order (column blocks ascending).
     pub fn push(&mut self, piece: RowPiece) {
         debug_assert!(piece.counts.len() <= BLOCK);
-        self.pieces.push((piece.start, piece.acc, piece.counts));
+        if piece.counts.iter().any(|count| *count > 0) {
+            self.pieces.push((piece.start, piece.acc, piece.counts));
+        }
     }
     /// Adds the pieces of `part` in their order.
     pub fn merge(&mut self, fold: &RowFold, part: &RowState) {
@@ -250,10 +256,11 @@ impl RowState {
     }
     fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
-        for (row, count) in counts.iter().enumerate() {
+        // Rows without a value may lie beyond the state: pieces are made for both sides of a block.
+        for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let at = (start + row) * stride;
             self.counts[start + row] += count;
-            if stride > 0 && (*count > 0) {
+            if stride > 0 {
                 fold.combine(&mut self.acc[at..at + stride], &acc[row * stride..(row + 1) * stride]);
             }
         }

@@ -104,16 +104,21 @@ pub fn powi(x: f64, n: i32) -> f64 {
     if n < 0 { 1.0 / result } else { result }
 }
 
-/// The larger of two numbers; NaN if either is NaN.
+/// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN if either is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
-    if a > b || a.is_nan() { a } else { b }
+    // Equal numbers differ in the sign of zero at most.
+    let tie = f64::from_bits(a.to_bits() & b.to_bits());
+    let other = if a > b || a.is_nan() { a } else { b };
+    if a == b { tie } else { other }
 }
 
-/// The smaller of two numbers; NaN if either is NaN.
+/// The smaller of two numbers, −0 being smaller than 0; NaN if either is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
-    if a < b || a.is_nan() { a } else { b }
+    let tie = f64::from_bits(a.to_bits() | b.to_bits());
+    let other = if a < b || a.is_nan() { a } else { b };
+    if a == b { tie } else { other }
 }
 
 /// −1, 0 or 1 with the sign of x; NaN for NaN.

@@ -328,6 +328,7 @@ pub struct Hoister<'l> {
 impl Hoister<'_> {
     /// Loads row `at` of `table`; then read [`Self::stream`] and [`Self::attr`].
     pub fn load(&mut self, table: &Table, at: usize) {
+        // Rows of the two inputs may differ in length where a formula names single components only.
         self.row.resize(table.cols(), 0.0);
         table.row_into(at, &mut self.row);
         self.eval.run(Rows { x: &self.row, y: &self.row, delta: &[] });

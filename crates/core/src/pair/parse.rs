@@ -371,7 +371,13 @@ impl Parser<'_, '_> {
         }
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
-            Some(Param::Vector(v)) => return self.formula.given(v.clone()),
+            Some(Param::Vector(v)) => match self.scope.dim.filter(|dim| *dim != v.len()) {
+                Some(dim) => {
+                    let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
+                    return Err(e.limit(format!("one for each of {dim} components")));
+                }
+                None => return self.formula.given(v.clone()),
+            },
             None => {}
         }
         match name {

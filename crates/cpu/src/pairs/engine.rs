@@ -10,7 +10,7 @@ use std::ops::Range;
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Job, Result, Side};
+use zipfold_core::{Cells, Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
 
 /// Values on their way into a dense result.
@@ -199,6 +199,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         for i in rows.clone() {
             self.scratch.zip_row = i - rows.start;
+            self.unvisited(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
                     self.engine.vm.eval(&mut self.scratch, i, jb);
@@ -209,7 +210,28 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.put_mirror(jb, rows, cols, sink)
     }
-    /// Matrices take every value of a run.
+    /// A cell of the diagonal that is not visited is NaN in a matrix.
+    fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let job = self.engine.job;
+        if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
+            return Ok(());
+        }
+        let matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
+        matrices.map(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)]))).collect()
+    }
+    /// The lanes beyond the cut-off become NaN.
+    fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
+        let job = self.engine.job;
+        let (root, near) = job.near_root.zip(job.space.near)?;
+        let mut held = [T::of(f64::NAN); BLOCK];
+        for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
+            if self.scratch.roots[root][0][from + l].wide() <= near * near {
+                *h = *v;
+            }
+        }
+        Some(held)
+    }
+    /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense(&mut self, i: usize, jb: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let (job, first) = (self.engine.job, jb * BLOCK);
         let n = job.space.n;
@@ -220,6 +242,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 _ => continue,
             };
             let lanes = &self.scratch.roots[root][0][run.start - first..run.end - first];
+            let held = self.without_far(lanes, run.start - first);
+            let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
             sink.put(at, offset, T::values(lanes))?;
             if !self.mirror[at].is_empty() {
                 for (l, v) in lanes.iter().enumerate() {
@@ -258,7 +282,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let near = job.near_root.zip(job.space.near.map(|r| r * r));
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !(self.scratch.roots[root][0][l].wide() <= limit));
+            let far = near.is_some_and(|(root, limit)| !self.scratch.roots[root][0][l].wide().le(&limit));
             let nan = !far && !clean && nan_at(l, &self.scratch);
             if nan {
                 let cell = (i as u64, (first + l) as u64);
@@ -353,7 +377,7 @@ fn rows_absorb<T: Real>(
     for (at, j) in run.clone().enumerate() {
         let v: &mut [f64] = if values.len() > 16 { &mut long } else { &mut value[..values.len()] };
         v.iter_mut().zip(values).for_each(|(o, lanes)| *o = lanes[lane + at].wide());
-        if to_row && !(plain_sum && !half) && (f.along != Along::Column || i != j) {
+        if to_row && (half || !plain_sum) && (f.along != Along::Column || i != j) {
             by_row.absorb(f, i, j, v);
         }
         if to_col && (f.along == Along::Column || i != j) {

@@ -158,7 +158,7 @@ impl Compiler<'_> {
             Node::Unary(op, a) => (Op::Unary(op), vec![a]),
             Node::Binary(op, a, b) => (Op::Binary(op), vec![a, b]),
             Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
-            Node::Delta if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(|s| Node::Row(s))),
+            Node::Delta if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(Node::Row)),
             Node::DeltaAt(k) if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(|s| Node::At(s, k))),
             _ => return None,
         };

@@ -37,6 +37,10 @@ pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
     }
 }
 
+/// Runs the register tiles of one panel pair.
+///
+/// # Safety
+/// `a` and `b` hold a whole slice of a packed panel each, `d` components long.
 #[inline(always)]
 unsafe fn sub_tiles<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usize, const C: usize>(
     s: S,
