@@ -147,7 +147,7 @@ pub fn bytes(text: &str) -> Result<u64> {
         _ => f64::NAN,
     };
     let value = text[..split].trim().parse::<f64>().unwrap_or(f64::NAN) * unit;
-    if value.is_finite() && value >= 1.0 && value < 1e18 {
+    if (1.0..1e18).contains(&value) {
         return Ok(value as u64);
     }
     Err(Error::request(format!("'{text}' is no size of memory")).at("--memory").remedy("256MiB, 2GiB"))

@@ -70,7 +70,7 @@ fn check(run: &RunArgs) -> Result<()> {
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
     }
-    if !(run.checkpoint_every >= 0.0) {
+    if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
         return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
     }
     Ok(())

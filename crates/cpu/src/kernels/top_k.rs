@@ -167,7 +167,7 @@ mod tests {
         for n in [0usize, 1, 2, 9, 16, 33, 100, 1000, 5000] {
             let random: Vec<f64> = (0..n).map(|i| ((i * 7919 + 13) % 10007) as f64).collect();
             let ties: Vec<f64> = (0..n).map(|i| (i * 31 % 5) as f64 - 2.0).collect();
-            let nan = |i: usize| if i % 3 == 0 { f64::NAN } else { -((i % 17) as f64) * 1e-40 };
+            let nan = |i: usize| if i.is_multiple_of(3) { f64::NAN } else { -((i % 17) as f64) * 1e-40 };
             let strange: Vec<f64> = (0..n).map(nan).collect();
             let infinite: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { f64::INFINITY } else { f64::NAN }).collect();
             let falling: Vec<f64> = (0..n).map(|i| -(i as f64)).collect();

@@ -216,8 +216,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
-        let matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
-        matrices.map(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)]))).collect()
+        let mut matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
+        matrices.try_for_each(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)])))
     }
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {

@@ -230,18 +230,17 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
 /// The minimum image of every lane's difference, in f64.
 #[inline(always)]
 fn differences<T: Real>(place: &Place<'_, '_, T>, s: &mut Scratch<T>) {
-    let dim = place.vm.low.dim;
     let raw = |side: usize| place.vm.low.raw_stream(side).unwrap_or(0);
     let (x, y) = (place.vm.x.stream(raw(0), place.row), place.vm.y.panel(raw(1), place.block));
     let mut wide = [[0.0f64; BLOCK]; 3];
-    for k in 0..dim.min(3) {
-        wide[k].iter_mut().zip(&y[k]).for_each(|(w, y)| *w = x[k].wide() - y.wide());
+    for ((wide, x), y) in wide.iter_mut().zip(x).zip(y) {
+        wide.iter_mut().zip(y).for_each(|(w, y)| *w = x.wide() - y.wide());
     }
     if let Some(cell) = place.vm.cell {
         let [dx, dy, dz] = &mut wide;
         cell.minimum_image_lanes(dx, dy, dz);
     }
-    for k in 0..dim.min(3) {
-        s.deltas[k].iter_mut().zip(&wide[k]).for_each(|(d, w)| *d = T::of(*w));
+    for (delta, wide) in s.deltas.iter_mut().zip(&wide) {
+        delta.iter_mut().zip(wide).for_each(|(d, w)| *d = T::of(*w));
     }
 }

@@ -11,6 +11,7 @@ impl Lcg {
 }
 
 /// The definition, with an edge search that knows nothing of the product's.
+#[allow(clippy::needless_range_loop, reason = "pairs are numbered")]
 fn oracle(
     x: &[Vec<f64>],
     y: &[Vec<f64>],
@@ -99,7 +100,7 @@ fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
         (Edges::uniform(0.0, 10.0 * scale, 300), false),
         (Edges::uniform(0.0, 8.0 * scale, 16).close_last(), true),
         (Edges::uniform(2.0 * scale, 5.0 * scale, 3), false),
-        (Edges::uniform(-1.0 * scale, 2.5 * scale, 7), false),
+        (Edges::uniform(-scale, 2.5 * scale, 7), false),
         (Edges::uniform(0.0, 12.0 * scale, 5000), false),
         (Edges::from_edges(&log), false),
         (Edges::from_edges(&[0.0, scale, scale, 2.0 * scale, 3.0 * scale]).close_last(), true),
