@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod error;
+pub mod factor;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};

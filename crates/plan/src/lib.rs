@@ -1,1 +1,3 @@
 //! plan
+
+pub mod product;

@@ -1,1 +1,3 @@
 //! zipfold
+
+pub mod infer;
