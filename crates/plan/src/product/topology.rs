@@ -24,16 +24,17 @@ impl Topology {
             children: vec![[0; 2]; local.tables()],
             bits: local.scopes.clone(),
             holders: vec![Vec::new(); words * 64],
+            count: vec![0; words * 64],
             alive: vec![true; local.tables()],
             local,
         };
         (0..local.tables()).for_each(|t| build.register(t));
         for v in order {
-            let bucket: Vec<usize> = build.holders[*v].iter().copied().filter(|t| build.alive[*t]).collect();
-            build.join_all(bucket, Some(*v));
+            let bucket: Vec<usize> = std::mem::take(&mut build.holders[*v]).into_iter().filter(|t| build.alive[*t]).collect();
+            build.join_all(bucket);
         }
         let rest: Vec<usize> = (0..build.alive.len()).filter(|t| build.alive[*t]).collect();
-        build.join_all(rest, None);
+        build.join_all(rest);
         Self::from_children(local.tables(), build.children)
     }
     fn from_children(leaves: usize, children: Vec<[u32; 2]>) -> Self {
@@ -97,28 +98,52 @@ struct Builder<'a> {
     local: &'a Local,
     children: Vec<[u32; 2]>,
     bits: Vec<u64>,
+    /// Tables that held each variable when they were made; dead ones are skipped on use.
     holders: Vec<Vec<usize>>,
+    /// Live tables that hold each variable.
+    count: Vec<u32>,
     alive: Vec<bool>,
+}
+
+/// A table in a bucket; the smallest is joined first, ties by number.
+#[derive(PartialEq)]
+struct Sized(f64, usize);
+
+impl Eq for Sized {}
+impl PartialOrd for Sized {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Sized {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    }
 }
 
 impl Builder<'_> {
     fn of(&self, t: usize) -> &[u64] {
         &self.bits[t * self.local.words..][..self.local.words]
     }
+    fn sized(&self, t: usize) -> Sized {
+        Sized(self.local.log2(self.of(t)), t)
+    }
     fn register(&mut self, t: usize) {
         let bits = self.of(t).to_vec();
-        each(&bits, |v| self.holders[v].push(t));
+        each(&bits, |v| {
+            self.holders[v].push(t);
+            self.count[v] += 1;
+        });
     }
-    /// Joins the tables of a bucket two by two; `gone` leaves with the last join.
-    fn join_all(&mut self, mut bucket: Vec<usize>, gone: Option<usize>) {
-        while bucket.len() > 1 {
-            bucket.sort_by(|a, b| self.local.log2(self.of(*b)).total_cmp(&self.local.log2(self.of(*a))));
-            if let (Some(a), Some(b)) = (bucket.pop(), bucket.pop()) {
-                bucket.push(self.join(a, b));
+    /// Joins the tables of a bucket two by two.
+    fn join_all(&mut self, bucket: Vec<usize>) {
+        let mut heap: std::collections::BinaryHeap<Sized> = bucket.into_iter().map(|t| self.sized(t)).collect();
+        while let (Some(a), Some(b)) = (heap.pop(), heap.pop()) {
+            let joined = self.join(a.1, b.1);
+            heap.push(self.sized(joined));
+            if heap.len() == 1 {
+                return;
             }
-        }
-        if let (Some(t), Some(v)) = (bucket.first(), gone) {
-            self.bits[t * self.local.words + v / 64] &= !(1 << (v % 64));
         }
     }
     fn join(&mut self, a: usize, b: usize) -> usize {
@@ -126,13 +151,15 @@ impl Builder<'_> {
         let mut bits: Vec<u64> = self.of(a).iter().zip(self.of(b)).map(|(x, y)| x | y).collect();
         self.alive[a] = false;
         self.alive[b] = false;
-        let before = bits.clone();
-        each(&before, |v| {
-            self.holders[v].retain(|t| *t != a && *t != b);
-            if self.holders[v].is_empty() && !has(&self.local.kept, v) {
+        let (first, second) = (self.of(a).to_vec(), self.of(b).to_vec());
+        each(&bits.clone(), |v| {
+            self.count[v] -= u32::from(has(&first, v)) + u32::from(has(&second, v));
+            if self.count[v] == 0 && !has(&self.local.kept, v) {
                 bits[v / 64] &= !(1 << (v % 64));
+            } else {
+                self.count[v] += 1;
+                self.holders[v].push(id);
             }
-            self.holders[v].push(id);
         });
         self.children.push([a as u32, b as u32]);
         self.bits.extend(bits);
