@@ -10,7 +10,7 @@ use zipfold_core::{Error, Result};
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str) -> Result<Network> {
-    let mut lex = Lexer::new(text);
+    let mut lex = Lexer::hugin(text);
     let mut draft = Draft::default();
     let run = |lex: &mut Lexer<'_>, draft: &mut Draft| -> Result<()> {
         while let Some(token) = lex.next()? {

@@ -19,14 +19,17 @@ pub enum Token<'a> {
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
+    signs: &'static str,
 }
 
-const SIGNS: &str = "{}()[]|,;=";
-
 impl<'a> Lexer<'a> {
-    /// The tokens of `text`.
-    pub fn new(text: &'a str) -> Self {
-        Lexer { text, at: 0 }
+    /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
+    pub fn bif(text: &'a str) -> Self {
+        Lexer { text, at: 0, signs: "{}()[]|,;" }
+    }
+    /// The tokens of a Hugin `text`, where `%` starts a comment.
+    pub fn hugin(text: &'a str) -> Self {
+        Lexer { text, at: 0, signs: "{}()[]|,;=" }
     }
     /// Where reading stands.
     pub fn place(&self) -> String {
@@ -44,7 +47,7 @@ impl<'a> Lexer<'a> {
             let comment = if rest.starts_with("/*") {
                 let end = rest.find("*/").ok_or_else(|| Error::input("a comment does not end").at(self.place()))?;
                 end + 2
-            } else if rest.starts_with("//") || rest.starts_with('%') || rest.starts_with('#') {
+            } else if rest.starts_with("//") || (self.signs.ends_with('=') && rest.starts_with('%')) {
                 rest.find('\n').unwrap_or(rest.len())
             } else {
                 return Ok(());
@@ -61,7 +64,7 @@ impl<'a> Lexer<'a> {
         self.skip()?;
         let rest = self.rest();
         let Some(first) = rest.chars().next() else { return Ok(None) };
-        if SIGNS.contains(first) {
+        if self.signs.contains(first) {
             self.at += 1;
             return Ok(Some(Token::Sign(&rest[..1])));
         }
@@ -70,7 +73,8 @@ impl<'a> Lexer<'a> {
             self.at += end + 2;
             return Ok(Some(Token::Quoted(&rest[1..end + 1])));
         }
-        let len = rest.find(|c: char| c.is_whitespace() || SIGNS.contains(c) || c == '"').unwrap_or(rest.len());
+        let signs = self.signs;
+        let len = rest.find(|c: char| c.is_whitespace() || signs.contains(c) || c == '"').unwrap_or(rest.len());
         self.at += len;
         Ok(Some(Token::Word(&rest[..len])))
     }

@@ -3,7 +3,8 @@
 //! A block of the fastest digits is computed at a time: each table contributes to it a run, a constant or a pattern. Small
 //! patterned tables are restructured once, so that the block becomes a run in them too.
 
-use super::lanes::{Term, accumulate};
+use super::lanes::{Step, Term, accumulate};
+use super::logs;
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use rayon::prelude::*;
@@ -36,12 +37,42 @@ struct Layout<'a, T: Real> {
     out_block: usize,
     outer: Vec<Digit>,
     inner: Vec<Digit>,
-    max: bool,
+    mode: Mode,
 }
 
-/// Contracts `inputs` to `out` (`shape.out_len` entries): sums, or maxima of non-negative numbers.
-pub fn contract<T: Real>(shape: &Shape, inputs: &[&[T]], max: bool, out: &mut [T]) {
-    let layout = Layout::new(shape, inputs, max);
+/// How products are made and folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Sums of products.
+    Sum,
+    /// Maxima of products of non-negative numbers.
+    Max,
+    /// Log-sum-exp of sums of logarithms.
+    LogSum,
+    /// Maxima of sums of logarithms.
+    LogMax,
+}
+
+impl Mode {
+    fn log(self) -> bool {
+        matches!(self, Mode::LogSum | Mode::LogMax)
+    }
+    /// The identity of the fold.
+    fn zero<T: Real>(self) -> T {
+        if self.log() { T::of(f64::NEG_INFINITY) } else { T::default() }
+    }
+    fn fold<T: Real>(self, a: T, b: T) -> T {
+        match self {
+            Mode::Sum => a + b,
+            Mode::Max | Mode::LogMax => a.larger(b),
+            Mode::LogSum => T::of(logs::add(a.f64(), b.f64())),
+        }
+    }
+}
+
+/// Contracts `inputs` to `out` (`shape.out_len` entries), overwriting it.
+pub fn contract<T: Real>(shape: &Shape, inputs: &[&[T]], mode: Mode, out: &mut [T]) {
+    let layout = Layout::new(shape, inputs, mode);
     let rows = out.len() / layout.out_block;
     let depth: usize = layout.inner.iter().map(|d| d.card).product();
     let work = depth * layout.block;
@@ -62,7 +93,7 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&[T]], max: bool, out: &mut [T
 }
 
 impl<'a, T: Real> Layout<'a, T> {
-    fn new(shape: &Shape, inputs: &[&'a [T]], max: bool) -> Self {
+    fn new(shape: &Shape, inputs: &[&'a [T]], mode: Mode) -> Self {
         let mut digits = shape.digits.clone();
         let cut = cut_block(&mut digits);
         let (slow, fast) = digits.split_at(cut);
@@ -73,7 +104,7 @@ impl<'a, T: Real> Layout<'a, T> {
             false => Fall::Run,
             true => Fall::Pattern(offsets(&fast.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>())),
         };
-        let mut out = Layout { tables: Vec::new(), access: Vec::new(), fall, block, out_block, outer, inner, max };
+        let mut out = Layout { tables: Vec::new(), access: Vec::new(), fall, block, out_block, outer, inner, mode };
         for (i, table) in inputs.iter().enumerate() {
             out.add(i, table, fast, shape.visits());
         }
@@ -119,9 +150,9 @@ impl<'a, T: Real> Layout<'a, T> {
                 to
             })
             .collect();
-        out.fill(T::default());
+        out.fill(self.mode.zero());
         for part in sums {
-            out.iter_mut().zip(part).for_each(|(o, p)| *o = if self.max { o.larger(p) } else { *o + p });
+            out.iter_mut().zip(part).for_each(|(o, p)| *o = self.mode.fold(*o, p));
         }
     }
 }
@@ -153,6 +184,7 @@ fn cut_block(digits: &mut Vec<Digit>) -> usize {
 struct Walk<'l, 'a, T: Real> {
     layout: &'l Layout<'a, T>,
     sums: Vec<T>,
+    peaks: Vec<T>,
     gathered: Vec<(usize, Vec<T>)>,
     scratch: Vec<T>,
 }
@@ -161,7 +193,7 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
     fn new(layout: &'l Layout<'a, T>) -> Self {
         let gathered = layout.access.iter().map(|_| (usize::MAX, Vec::new())).collect();
         let sums = if matches!(layout.fall, Fall::Run) { Vec::new() } else { vec![T::default(); layout.block] };
-        Walk { layout, sums, gathered, scratch: Vec::new() }
+        Walk { layout, sums, peaks: Vec::new(), gathered, scratch: Vec::new() }
     }
     /// Addresses of all tables at configuration `index` of `digits`.
     fn locate(digits: &[Digit], mut index: usize, base: &mut [usize], state: &mut [usize]) {
@@ -174,15 +206,37 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
     /// Computes one block of the result over part of the depth.
     fn row(&mut self, row: usize, depth: std::ops::Range<usize>, to: &mut [T]) {
         let layout = self.layout;
+        let mut sums = std::mem::take(&mut self.sums);
+        let target = if matches!(layout.fall, Fall::Run) { &mut *to } else { &mut sums[..] };
+        match layout.mode {
+            Mode::Sum => self.pass(row, depth, Step::Add, target),
+            Mode::Max => self.pass(row, depth, Step::Max, target),
+            Mode::LogMax => self.pass(row, depth, Step::LogMax, target),
+            Mode::LogSum => {
+                let mut peaks = std::mem::take(&mut self.peaks);
+                peaks.resize(target.len(), T::default());
+                self.pass(row, depth.clone(), Step::LogMax, &mut peaks);
+                peaks.iter_mut().for_each(|p| *p = p.larger(T::of(f64::MIN)));
+                self.pass(row, depth, Step::LogAdd(&peaks), target);
+                target.iter_mut().zip(&peaks).for_each(|(t, p)| *t = T::of(t.f64().ln() + p.f64()));
+                self.peaks = peaks;
+            }
+        }
+        if let Fall::Pattern(pattern) = &layout.fall {
+            fold(&sums, pattern, layout.mode, to);
+        }
+        self.sums = sums;
+    }
+    /// Folds all products of one block over part of the depth into `target`.
+    fn pass(&mut self, row: usize, depth: std::ops::Range<usize>, step: Step<'_, T>, target: &mut [T]) {
+        let layout = self.layout;
         let tables = layout.tables.len();
         let mut base = [0usize; super::shape::MOST_INPUTS];
         let mut state = [0usize; 64];
         Self::locate(&layout.outer, row, &mut base[..tables], &mut state);
         Self::locate(&layout.inner, depth.start, &mut base[..tables], &mut state);
-        let mut sums = std::mem::take(&mut self.sums);
-        for (turn, _) in depth.clone().enumerate() {
-            let target = if matches!(layout.fall, Fall::Run) { &mut *to } else { &mut sums[..] };
-            self.add(&base, turn == 0, target);
+        for turn in 0..depth.len() {
+            self.add(&base, turn == 0, step, target);
             for (at, d) in layout.inner.iter().enumerate().rev() {
                 state[at] += 1;
                 if state[at] < d.card {
@@ -193,13 +247,9 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                 base[..tables].iter_mut().zip(&d.strides).for_each(|(b, s)| *b -= (d.card - 1) * s);
             }
         }
-        if let Fall::Pattern(pattern) = &layout.fall {
-            fold(&sums, pattern, layout.max, to);
-        }
-        self.sums = sums;
     }
     /// Adds one block of products.
-    fn add(&mut self, base: &[usize], first: bool, to: &mut [T]) {
+    fn add(&mut self, base: &[usize], first: bool, step: Step<'_, T>, to: &mut [T]) {
         let layout = self.layout;
         for (i, access) in layout.access.iter().enumerate() {
             let Access::Pattern(pattern) = access else { continue };
@@ -211,11 +261,13 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                 copy.extend(pattern.iter().map(|o| from[*o]));
             }
         }
-        let mut constant = T::ONE;
+        let log = layout.mode.log();
+        let mut constant = if log { T::default() } else { T::ONE };
         let mut terms: [Term<'_, T>; super::shape::MOST_INPUTS] = [&[]; super::shape::MOST_INPUTS];
         let mut many = 0;
         for (i, access) in layout.access.iter().enumerate() {
             match access {
+                Access::Constant if log => constant += layout.tables[i][base[i]],
                 Access::Constant => constant = constant * layout.tables[i][base[i]],
                 Access::Run => {
                     terms[many] = &layout.tables[i][base[i]..][..layout.block];
@@ -227,14 +279,14 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                 }
             }
         }
-        accumulate(to, first, constant, &terms[..many], layout.max, &mut self.scratch);
+        accumulate(to, first, constant, &terms[..many], step, &mut self.scratch);
     }
 }
 
 /// Folds a block onto the entries of the result that it belongs to.
-fn fold<T: Real>(sums: &[T], pattern: &[usize], max: bool, to: &mut [T]) {
-    to.fill(T::default());
-    if to.len() == 1 && !max {
+fn fold<T: Real>(sums: &[T], pattern: &[usize], mode: Mode, to: &mut [T]) {
+    to.fill(mode.zero());
+    if to.len() == 1 && mode == Mode::Sum {
         let mut parts = [T::default(); 8];
         for chunk in sums.chunks(8) {
             parts.iter_mut().zip(chunk).for_each(|(p, s)| *p += *s);
@@ -243,6 +295,6 @@ fn fold<T: Real>(sums: &[T], pattern: &[usize], max: bool, to: &mut [T]) {
         return;
     }
     for (value, at) in sums.iter().zip(pattern) {
-        to[*at] = if max { to[*at].larger(*value) } else { to[*at] + *value };
+        to[*at] = mode.fold(to[*at], *value);
     }
 }

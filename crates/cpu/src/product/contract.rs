@@ -1,10 +1,11 @@
 //! One contraction in the scaled form: the kernel by cost, the domain by the ranges of its inputs.
 
+use super::batch::Batched;
 use super::matrix::Matrices;
 use super::real::Real;
 use super::scaled::{Data, Scaled};
 use super::shape::Shape;
-use super::{bucket, semiring};
+use super::bucket::{self, Mode};
 use zipfold_core::{Budget, Result};
 
 /// How summed variables leave.
@@ -49,10 +50,15 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, budge
 
 fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
-    match (Matrices::of(shape), tables) {
-        (Some(matrices), [a, b]) => matrices.run([a, b], max, out),
-        _ => bucket::contract(shape, tables, max, out),
+    if let [a, b] = tables {
+        if let Some(batched) = Batched::of(shape, T::LANES) {
+            return batched.run([a, b], max, out);
+        }
+        if let Some(matrices) = Matrices::of(shape) {
+            return matrices.run([a, b], max, out);
+        }
     }
+    bucket::contract(shape, tables, if max { Mode::Max } else { Mode::Sum }, out);
 }
 
 /// The true log domain: log-sum-exp with a maximum for every entry of the result.
@@ -65,7 +71,7 @@ fn logarithmic<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, expone
     }
     let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
     let mut out = budget.vec(shape.out_len, f64::NEG_INFINITY, "a table of the contraction")?;
-    semiring::log_contract(shape, &views, fold, &mut out.items);
+    bucket::contract(shape, &views, if fold == Fold::Max { Mode::LogMax } else { Mode::LogSum }, &mut out.items);
     back_to_linear(out, exponent, budget)
 }
 

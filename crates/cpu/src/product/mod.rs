@@ -1,9 +1,11 @@
 //! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
 
+pub mod batch;
 pub mod bucket;
 pub mod contract;
 pub mod engine;
 mod lanes;
+mod logs;
 pub mod matrix;
 mod micro;
 pub mod real;

@@ -19,10 +19,12 @@ pub trait Real: Copy + Send + Sync + PartialOrd + Default + std::fmt::Debug + 's
     fn larger(self, other: Self) -> Self;
     /// `tile[column][row] = fold over k of a[k][row] * b[k][column]` for `rows` vectors of rows; see [`super::micro`].
     fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+    /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]`; see [`super::micro`].
+    fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
 }
 
 macro_rules! real {
-    ($t:ty, $limit:expr, $lanes:expr, $micro:path) => {
+    ($t:ty, $limit:expr, $lanes:expr, $micro:path, $lane:path) => {
         impl Real for $t {
             const LIMIT: i32 = $limit;
             const LANES: usize = $lanes;
@@ -39,8 +41,11 @@ macro_rules! real {
             fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
                 $micro(rows, depth, a, b, max, tile)
             }
+            fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
+                $lane(depth, a, b, max, tile)
+            }
         }
     };
 }
-real!(f64, 1000, 8, super::micro::tile_f64);
-real!(f32, 120, 16, super::micro::tile_f32);
+real!(f64, 1000, 8, super::micro::tile_f64, super::micro::lanes_f64);
+real!(f32, 120, 16, super::micro::tile_f32, super::micro::lanes_f32);

@@ -1,6 +1,5 @@
-//! Contraction over any semiring, and log-sum-exp: plain counting over all configurations.
+//! Contraction over any semiring: plain counting over all configurations.
 
-use super::contract::Fold;
 use super::shape::{Digit, MOST_INPUTS, Shape};
 use zipfold_core::factor::Semiring;
 
@@ -37,21 +36,4 @@ pub fn contract<S: Semiring>(semiring: &S, shape: &Shape, inputs: &[&[S::Value]]
         let product = inputs.iter().zip(from).fold(semiring.one(), |p, (t, at)| semiring.mul(p, t[*at]));
         out[to] = semiring.add(out[to], product);
     });
-}
-
-/// Contracts tables of natural logarithms into `out`, which holds -∞ everywhere.
-pub fn log_contract(shape: &Shape, inputs: &[&[f64]], fold: Fold, out: &mut [f64]) {
-    let total = |from: &[usize]| inputs.iter().zip(from).map(|(t, at)| t[*at]).sum::<f64>();
-    visit(&shape.digits, shape.inputs, |to, from| out[to] = out[to].max(total(from)));
-    if fold == Fold::Max {
-        return;
-    }
-    let mut sums = vec![0.0; out.len()];
-    visit(&shape.digits, shape.inputs, |to, from| {
-        let l = total(from);
-        if l > f64::NEG_INFINITY {
-            sums[to] += (l - out[to]).exp();
-        }
-    });
-    out.iter_mut().zip(sums).filter(|(o, _)| **o > f64::NEG_INFINITY).for_each(|(o, s)| *o += s.ln());
 }

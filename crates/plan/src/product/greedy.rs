@@ -21,6 +21,8 @@ struct Graph<'a> {
     local: &'a Local,
     words: usize,
     adjacent: Vec<u64>,
+    /// Domain size of the variables of each word.
+    card: Vec<f64>,
 }
 
 impl<'a> Graph<'a> {
@@ -37,7 +39,7 @@ impl<'a> Graph<'a> {
         for v in &local.variables {
             adjacent[v * words + v / 64] &= !(1 << (v % 64));
         }
-        Graph { local, words, adjacent }
+        Graph { local, words, adjacent, card: local.weight.iter().map(|w| w.exp2().round()).collect() }
     }
     fn row(&self, v: usize) -> &[u64] {
         &self.adjacent[v * self.words..][..self.words]
@@ -58,9 +60,9 @@ impl<'a> Graph<'a> {
             let mut missing = 0.0;
             for (word, (r, o)) in row.iter().zip(other).enumerate() {
                 let many = f64::from((r & !o).count_ones());
-                missing += if weighted { many * self.local.weight[word].exp2() } else { many };
+                missing += if weighted { many * self.card[word] } else { many };
             }
-            let own = if weighted { self.local.weight[u / 64].exp2() } else { 1.0 };
+            let own = if weighted { self.card[u / 64] } else { 1.0 };
             total += (missing - own) * own;
         });
         total / 2.0
@@ -83,8 +85,9 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// An elimination order of the variables of `local` that are not kept. `noise` above 0 perturbs the scores.
-pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> Vec<usize> {
+/// An elimination order of the variables of `local` that are not kept, and about how many words it took to find.
+/// `noise` above 0 perturbs the scores.
+pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec<usize>, f64) {
     let mut graph = Graph::new(local);
     let mut score = vec![f64::INFINITY; local.words * 64];
     let mut live: Vec<usize> = local.variables.iter().copied().filter(|v| !has(&local.kept, *v)).collect();
@@ -92,6 +95,7 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> Vec<
     let mut out = Vec::with_capacity(live.len());
     let mut touched = vec![0u64; local.words];
     let mut done = local.kept.clone();
+    let mut effort = 0.0;
     while !live.is_empty() {
         let mut best = (f64::INFINITY, 0);
         for (at, v) in live.iter().enumerate() {
@@ -106,7 +110,11 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> Vec<
         set(&mut done, v);
         out.push(v);
         touched.iter_mut().zip(&done).for_each(|(t, d)| *t &= !d);
-        each(&touched, |u| score[u] = graph.score(u, rule));
+        each(&touched, |u| {
+            score[u] = graph.score(u, rule);
+            effort += f64::from(graph.row(u).iter().map(|w| w.count_ones()).sum::<u32>() + 4) * local.words as f64;
+        });
+        effort += live.len() as f64;
     }
-    out
+    (out, effort)
 }

@@ -24,6 +24,10 @@ pub struct Effort {
 
 /// Annealing moves a second on one core (`explain` compares with what a run took).
 const MOVES: f64 = 6e6;
+/// Seconds that scoring takes for one word of a neighbour's row.
+const WORD: f64 = 1e-9;
+/// Seconds that building and grading a tree takes for one join.
+const JOIN: f64 = 1e-6;
 /// Chains of one round, whatever the number of threads.
 const CHAINS: usize = 4;
 /// Above this many bits the interaction graph is kept sparse.
@@ -76,17 +80,17 @@ fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
     }
     let rules = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
     let mut random = Random::new(effort.seed);
-    let mut best = grade(&order(local, rules[0], 0.0, &mut random));
-    // One order costs about this many seconds: n eliminations, each scoring some tens of rows of some tens of words.
-    let one = 2e-9 * (local.variables.len() * local.variables.len() * (local.words + 2)) as f64;
+    let (first, words) = order(local, rules[0], 0.0, &mut random);
+    let mut best = grade(&first);
+    let one = words * WORD + local.tables() as f64 * JOIN;
     let mut spent = one;
     for attempt in 1..64 {
         let allowed = effort.seconds.map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s).min(1.0);
-        if spent + one > allowed && attempt > 1 {
+        if spent + one > allowed && (attempt > 1 || one > 1.0) {
             break;
         }
         let noise = if attempt < 4 { 0.0 } else { 0.3 };
-        let next = grade(&order(local, rules[attempt % 4], noise, &mut random));
+        let next = grade(&order(local, rules[attempt % 4], noise, &mut random).0);
         if next.1 < best.1 {
             best = next;
         }
