@@ -26,7 +26,7 @@ pub fn parse(text: &str, network: &Network) -> Result<Evidence> {
         [] | [0] | [1, 0] => &[][..],
         [k, ref rest @ ..] if rest.len() == 2 * k => rest,
         [1, k, ref rest @ ..] if rest.len() == 2 * k => rest,
-        [samples, k, ref rest @ ..] if samples > 1 && rest.len() > 2 * k => {
+        [samples, k, ref rest @ ..] if samples > 1 && k > 0 && rest.len() > 2 * k => {
             return Err(Error::input(format!("the file holds {samples} samples of evidence")).limit("1").remedy("one file for each"));
         }
         [k, ref rest @ ..] => {

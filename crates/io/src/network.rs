@@ -23,7 +23,7 @@ pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
         other => Err(Error::request(format!("networks in '.{other}' files are not known"))
             .remedy("a file ending in .uai, .erg, .bif, .xmlbif or .net, with .gz or .xz after it if compressed")),
     };
-    network.map_err(|e| e.at_least(path.display().to_string()))
+    network.map_err(|e| inside(e, path))
 }
 
 /// Reads evidence on `network`: numbers as UAI and Ergo write them, or (`.json`, `.csv`, `.txt`) `name=state` lines.
@@ -32,7 +32,16 @@ pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
 /// As [`read_network`].
 pub fn read_evidence(path: &Path, network: &Network, budget: &Budget) -> Result<Evidence> {
     let text = read_text(path, budget)?;
-    evidence::parse(&text, network).map_err(|e| e.at_least(path.display().to_string()))
+    evidence::parse(&text, network).map_err(|e| inside(e, path))
+}
+
+/// Names the file before the place within it.
+fn inside(error: Error, path: &Path) -> Error {
+    let place = match error.place() {
+        Some(place) => format!("{}, {place}", path.display()),
+        None => path.display().to_string(),
+    };
+    error.at(place)
 }
 
 /// The suffix below `.gz` or `.xz`, in lower case.
@@ -55,7 +64,7 @@ fn read_text(path: &Path, budget: &Budget) -> Result<String> {
     let mut bytes = Vec::new();
     match start[..] {
         [0x1f, 0x8b, ..] => flate2::bufread::MultiGzDecoder::new(whole).take(limit + 1).read_to_end(&mut bytes).map_err(broken)?,
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => xz(whole, limit, &mut bytes).map_err(|e| e.at_least(place.clone()))?,
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => xz(whole, limit, &mut bytes).map_err(|e| inside(e, path))?,
         _ => { whole.take(limit + 1) }.read_to_end(&mut bytes).map_err(broken)?,
     };
     if bytes.len() as u64 > limit {

@@ -1,6 +1,7 @@
 //! One contraction in the scaled form: the kernel by cost, the domain by the ranges of its inputs.
 
 use super::batch::Batched;
+use super::held::Held;
 use super::matrix::Matrices;
 use super::real::Real;
 use super::scaled::{Data, Scaled};
@@ -36,7 +37,7 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, budge
     let wide: i32 = inputs.iter().map(|t| t.high.max(0)).sum::<i32>().max(high);
     match linear {
         Some(tables) if low > -T::LIMIT && wide < T::LIMIT => {
-            let mut out = budget.vec(shape.out_len, T::default(), "a table of the contraction")?;
+            let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;
             products(shape, &tables, fold, &mut out.items);
             let low = inputs.iter().map(|t| t.low).sum();
             if low < -T::LIMIT / 8 || high > T::LIMIT / 8 {
@@ -65,18 +66,16 @@ fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) 
 fn logarithmic<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, exponent: i64, budget: &Budget) -> Result<Scaled<T>> {
     let mut logs = Vec::with_capacity(inputs.len());
     for table in inputs {
-        let mut copy = budget.with_capacity(table.len(), "logarithms of a table")?;
-        copy.items.extend((0..table.len()).map(|at| table.ln(at)));
-        logs.push(copy);
+        logs.push(Held::make(table.len(), budget, "logarithms of a table", |at| table.ln(at))?);
     }
     let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
-    let mut out = budget.vec(shape.out_len, f64::NEG_INFINITY, "a table of the contraction")?;
+    let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;
     bucket::contract(shape, &views, if fold == Fold::Max { Mode::LogMax } else { Mode::LogSum }, &mut out.items);
     back_to_linear(out, exponent, budget)
 }
 
 /// A table of logarithms in mantissas again, if its range allows.
-fn back_to_linear<T: Real>(logs: zipfold_core::Reserved<f64>, exponent: i64, budget: &Budget) -> Result<Scaled<T>> {
+fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, budget: &Budget) -> Result<Scaled<T>> {
     let finite = logs.items.iter().copied().filter(|l| *l > f64::NEG_INFINITY);
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     let bits = (high - low) * std::f64::consts::LOG2_E;
@@ -84,7 +83,7 @@ fn back_to_linear<T: Real>(logs: zipfold_core::Reserved<f64>, exponent: i64, bud
         return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
     }
     let middle = if high > f64::NEG_INFINITY { ((low + high) / 2.0 * std::f64::consts::LOG2_E).round() } else { 0.0 };
-    let mut items = budget.with_capacity(logs.items.len(), "a table of the contraction")?;
-    items.items.extend(logs.items.iter().map(|l| T::of((l - middle * std::f64::consts::LN_2).exp())));
+    let value = |at: usize| T::of((logs.items[at] - middle * std::f64::consts::LN_2).exp());
+    let items = Held::make(logs.items.len(), budget, "a table of the contraction", value)?;
     Ok(Scaled::linear(items, exponent + middle as i64))
 }

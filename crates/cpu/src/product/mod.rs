@@ -4,6 +4,7 @@ pub mod batch;
 pub mod bucket;
 pub mod contract;
 pub mod engine;
+pub mod held;
 mod lanes;
 mod logs;
 pub mod matrix;

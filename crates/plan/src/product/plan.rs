@@ -8,6 +8,10 @@ use super::search::{Effort, search};
 use super::sweep::Sweep;
 use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
 
+/// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what fresh memory and its traffic
+/// take on the machine of [`Rates::default`].
+const ENTRY: f64 = 64.0;
+
 /// What a plan may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -67,7 +71,7 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     kept.iter().for_each(|v| keep[*v] = true);
     let mut forest = Forest::new(&reduced.cards, keep, reduced.tables.iter().map(|t| t.scope.clone()));
     forest.eliminate_easy();
-    let weights = Weights { entry: 24.0, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
+    let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
     let passes = if options.pass == Pass::Sweep { 3.0 } else { 1.0 };
     let effort = Effort { seed: options.seed, seconds: options.order_seconds, unit: passes / options.rates.matrix };
     let mut hard = Vec::new();
