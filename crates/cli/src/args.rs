@@ -17,13 +17,15 @@ pub enum Verb {
     /// A question about pairs.
     #[command(flatten)]
     Ask(Question),
+    /// Exact inference on a discrete graphical model
+    Infer(crate::infer::InferArgs),
     /// Fold the results of shards into one
     Merge(Merge),
     /// Say how a question would be answered: plan, memory, predicted time
     Explain {
         /// The question.
         #[command(subcommand)]
-        what: Question,
+        what: Explained,
     },
     /// The machine as zipfold sees it
     Devices {
@@ -36,6 +38,17 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+#[allow(clippy::large_enum_variant, reason = "made once, by the parser")]
+/// What `explain` explains.
+#[derive(Subcommand, Clone)]
+pub enum Explained {
+    /// A question about pairs.
+    #[command(flatten)]
+    Ask(Question),
+    /// Exact inference on a discrete graphical model
+    Infer(crate::infer::InferArgs),
 }
 
 /// A question about pairs.

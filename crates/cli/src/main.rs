@@ -4,11 +4,14 @@
 mod answer;
 mod args;
 mod ask;
+mod infer;
+mod infer_explain;
+mod infer_tables;
 mod plot;
 mod show;
 mod work;
 
-use args::{Cli, Question, RunArgs, Verb};
+use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::{CommandFactory, Parser};
 use zipfold::{Error, Problem, Result};
 
@@ -34,8 +37,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
             let (problem, run, name) = asked(question)?;
             work::run(&problem, run, name)
         }
+        Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => work::merge(&a.partials, &a.run),
-        Verb::Explain { what } => {
+        Verb::Explain { what: Explained::Infer(a) } => infer::run_explain(a.clone()),
+        Verb::Explain { what: Explained::Ask(what) } => {
             let (problem, run, _) = asked(what)?;
             work::explain(&problem, run)
         }

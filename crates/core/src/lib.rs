@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod describe;
 pub mod error;
+pub mod factor;
 pub mod fold;
 pub mod number;
 pub mod oracle;

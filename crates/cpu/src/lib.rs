@@ -6,3 +6,4 @@ pub mod pairs;
 pub mod simd;
 
 pub use machine::detect;
+pub mod product;

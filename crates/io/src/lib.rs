@@ -37,3 +37,15 @@ pub use npy_file::NpyFile;
 pub use read::{Format, ReadOptions, read_table};
 pub use write::{Column, write_array, write_columns};
 pub use xyz::{Frame, Frames};
+
+pub mod bayes;
+pub mod bif;
+pub mod ergo;
+pub mod evidence;
+pub mod hugin;
+pub mod lexer;
+pub mod network;
+pub mod tokens;
+pub mod uai;
+pub mod uai_result;
+pub mod xmlbif;

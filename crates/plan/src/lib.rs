@@ -9,3 +9,5 @@ pub mod tiles;
 pub use choose::{Plan, Settings, choose};
 pub use machine::{Isa, Machine};
 pub use tiles::{Tile, Tiling};
+
+pub mod product;

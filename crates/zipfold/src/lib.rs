@@ -22,3 +22,5 @@ pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, 
 pub use zipfold_cpu as cpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
+
+pub mod infer;

@@ -1,0 +1,251 @@
+//! `zipfold infer` and `zipfold explain infer`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+use zipfold::core::factor::{Answer, Evidence, Network, Task};
+use zipfold::core::{Budget, Error, Precision, Result};
+use zipfold::infer::{Inferred, Settings, explain, infer};
+use zipfold::io::{evidence, network, uai_result};
+
+/// Exact inference on a discrete graphical model.
+#[derive(clap::Args, Clone, Debug)]
+pub struct InferArgs {
+    /// The network: .uai, .erg, .bif, .xmlbif or .net, plain or .gz or .xz
+    pub model: PathBuf,
+    /// Evidence in the UAI format, or `name = state` lines
+    #[arg(long)]
+    pub evidence: Option<PathBuf>,
+    /// One more observation: NAME=STATE (may be repeated)
+    #[arg(long, value_name = "NAME=STATE")]
+    pub observe: Vec<String>,
+    /// pr, mar, map, mmap, sum or samples
+    #[arg(long, default_value = "mar")]
+    pub task: String,
+    /// Variables of mmap and sum, by name or number
+    #[arg(long, value_delimiter = ',')]
+    pub keep: Vec<String>,
+    /// Number of samples
+    #[arg(long, default_value_t = 1)]
+    pub samples: usize,
+    /// Seconds for the order search [default: tied to the predicted execution]
+    #[arg(long)]
+    pub order_time: Option<f64>,
+    /// Predicted seconds beyond which the network is refused
+    #[arg(long, default_value_t = 600.0)]
+    pub time_limit: f64,
+    /// Bytes that may be held: 2GiB, 500MiB, …
+    #[arg(long, default_value = "8GiB")]
+    pub memory: String,
+    /// f64 or f32
+    #[arg(long, default_value = "f64")]
+    pub precision: String,
+    /// Seed of the order search and of samples
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threads [default: all]
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Where the answer goes: .json and .csv with names, else the UAI competition's format; - is stdout
+    #[arg(short, long, default_value = "-")]
+    pub output: PathBuf,
+    /// Replace an existing output
+    #[arg(long)]
+    pub force: bool,
+    /// Print a machine-readable summary to stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Draw the cost of the contraction tree, or (with the answer of mar) the marginals, as SVG
+    #[arg(long)]
+    pub plot: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever reading, planning, executing or writing refuses.
+pub fn run(args: InferArgs) -> Result<()> {
+    let start = Instant::now();
+    let (network, evidence, task, settings) = prepare(&args)?;
+    let read = start.elapsed().as_secs_f64();
+    if args.json && args.output.as_os_str() == "-" {
+        return Err(Error::request("--json and the answer both want stdout").at("--json").remedy("-o FILE"));
+    }
+    let done = infer(&network, &evidence, &task, &settings)?;
+    done.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    write_out(&args, &render(&args, &network, &done.answer))?;
+    if args.json {
+        println!("{}", summary(&args, &network, &done, read, start.elapsed().as_secs_f64()));
+    }
+    Ok(())
+}
+
+/// Prints what [`run`] would do.
+///
+/// # Errors
+/// As [`run`], without executing.
+pub fn run_explain(args: InferArgs) -> Result<()> {
+    let (network, evidence, task, settings) = prepare(&args)?;
+    let start = Instant::now();
+    let (reduced, plan) = explain(&network, &evidence, &task, &settings)?;
+    print!("{}", crate::infer_explain::text(&network, &reduced, plan.as_ref(), start.elapsed().as_secs_f64()));
+    if let (Some(path), Some(plan)) = (&args.plot, &plan) {
+        std::fs::write(path, crate::infer_explain::profile_svg(plan))
+            .map_err(|e| Error::resource(format!("cannot write: {e}")).at(path.display().to_string()))?;
+    }
+    Ok(())
+}
+
+fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|e| Error::request(e.to_string()).at("--threads"))?;
+    }
+    let settings = settings(args)?;
+    let budget = Budget::new(settings.memory);
+    let model = network::read_network(&args.model, &budget)?;
+    let mut seen = match &args.evidence {
+        Some(path) => network::read_evidence(path, &model, &budget)?,
+        None => Evidence::none(),
+    };
+    for one in &args.observe {
+        let (name, state) =
+            one.split_once('=').ok_or_else(|| Error::request(format!("'{one}' is not NAME=STATE")).at("--observe"))?;
+        evidence::observe(&mut seen, &model, name.trim(), state.trim()).map_err(|e| e.at_least("--observe"))?;
+    }
+    let task = task(args, &model)?;
+    Ok((model, seen, task, settings))
+}
+
+fn settings(args: &InferArgs) -> Result<Settings> {
+    let precision = match args.precision.as_str() {
+        "f64" => Precision::F64,
+        "f32" => Precision::F32,
+        other => {
+            return Err(Error::request(format!("'{other}' is no precision")).at("--precision").remedy("f64 or f32"));
+        }
+    };
+    let positive = |x: f64, option: &str| {
+        if x >= 0.0 {
+            Ok(x)
+        } else {
+            Err(Error::request(format!("{x} seconds")).at(option.to_string()).limit("at least 0"))
+        }
+    };
+    Ok(Settings {
+        memory: bytes(&args.memory)?,
+        precision,
+        seed: args.seed,
+        order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
+        time_limit: positive(args.time_limit, "--time-limit")?,
+    })
+}
+
+/// `2GiB`, `500MB`, `1e9`, … as bytes.
+fn bytes(text: &str) -> Result<u64> {
+    let bad = || Error::request(format!("'{text}' is no number of bytes")).at("--memory").remedy("for example 2GiB");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1048576.0,
+        "g" | "gib" => 1073741824.0,
+        "t" | "tib" => 1099511627776.0,
+        _ => return Err(bad()),
+    };
+    let value: f64 = digits.parse().map_err(|_| bad())?;
+    if value > 0.0 && value.is_finite() { Ok((value * unit) as u64) } else { Err(bad()) }
+}
+
+fn task(args: &InferArgs, network: &Network) -> Result<Task> {
+    let keep =
+        args.keep.iter().map(|k| network.find(k)).collect::<Result<Vec<_>>>().map_err(|e| e.at_least("--keep"))?;
+    match args.task.to_ascii_lowercase().as_str() {
+        "pr" => Ok(Task::Pr),
+        "mar" => Ok(Task::Mar),
+        "map" | "mpe" => Ok(Task::Map),
+        "mmap" if keep.is_empty() => {
+            Err(Error::request("mmap asks for no variable").at("--keep").remedy("--keep A,B or the task map"))
+        }
+        "mmap" => Ok(Task::Mmap(keep)),
+        "sum" => Ok(Task::Sum(keep)),
+        "samples" => Ok(Task::Samples(args.samples)),
+        other => Err(Error::request(format!("'{other}' is no task"))
+            .at("--task")
+            .remedy("pr, mar, map, mmap, sum or samples")),
+    }
+}
+
+fn render(args: &InferArgs, network: &Network, answer: &Answer) -> String {
+    let suffix = args.output.extension().map(|s| s.to_string_lossy().to_lowercase()).unwrap_or_default();
+    match suffix.as_str() {
+        "json" => crate::infer_tables::json(network, answer),
+        "csv" => crate::infer_tables::csv(network, answer),
+        _ => uai(answer, &args.task),
+    }
+}
+
+fn uai(answer: &Answer, task: &str) -> String {
+    match answer {
+        Answer::Impossible if task.eq_ignore_ascii_case("pr") => uai_result::pr(f64::NEG_INFINITY),
+        Answer::Impossible => format!("{}\n-inf\n", task.to_uppercase()),
+        Answer::Pr(z) => uai_result::pr(*z),
+        Answer::Mar(_, rows) => uai_result::mar(rows),
+        Answer::Map(_, states) => uai_result::map(states),
+        Answer::Mmap(_, states) => uai_result::mmap(states),
+        Answer::Sum(vars, values, log10) => {
+            let mut out = format!("SUM\n{}", vars.len());
+            vars.iter().for_each(|v| _ = write!(out, " {v}"));
+            let _ = write!(out, "\n{log10}\n{}", values.len());
+            values.iter().for_each(|x| _ = write!(out, " {x}"));
+            out + "\n"
+        }
+        Answer::Samples(_, rows) => {
+            let mut out = format!("SAMPLES\n{}\n", rows.len());
+            for row in rows {
+                let words: Vec<String> = row.iter().map(usize::to_string).collect();
+                let _ = writeln!(out, "{}", words.join(" "));
+            }
+            out
+        }
+    }
+}
+
+fn write_out(args: &InferArgs, text: &str) -> Result<()> {
+    if args.output.as_os_str() == "-" {
+        use std::io::Write as _;
+        return match std::io::stdout().write_all(text.as_bytes()) {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Error::resource(format!("cannot write: {e}")).at("stdout"))
+            }
+            _ => Ok(()),
+        };
+    }
+    zipfold::io::uai_result::write(&args.output, text, args.force)
+}
+
+fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, total: f64) -> String {
+    let log10 = match &done.answer {
+        Answer::Impossible => None,
+        Answer::Pr(z)
+        | Answer::Mar(z, _)
+        | Answer::Map(z, _)
+        | Answer::Mmap(z, _)
+        | Answer::Sum(_, _, z)
+        | Answer::Samples(z, _) => Some(*z),
+    };
+    let plan = done.plan.as_ref().map(|p| {
+        serde_json::json!({"width": p.prediction.width, "log2_largest": p.prediction.largest, "flops": p.prediction.flops,
+            "bytes": p.prediction.bytes, "seconds": p.prediction.seconds, "slices": p.sliced.len(), "peak_bytes": p.prediction.peak_bytes})
+    });
+    serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
+        "log10": log10, "plan": plan,
+        "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
+        "peak_bytes": done.peak_bytes, "outputs": [args.output.display().to_string()], "warnings": done.warnings})
+    .to_string()
+}

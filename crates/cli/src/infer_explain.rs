@@ -1,0 +1,68 @@
+//! The text and the picture of a sum-product plan.
+
+use std::fmt::Write as _;
+use zipfold::core::factor::Network;
+use zipfold::plan::product::{Plan, Reduced, Source};
+
+/// Joins listed in the table of buckets.
+const LISTED: usize = 12;
+
+/// What the plan does and is predicted to take. `seconds` is what simplification and the order search took.
+pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: f64) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "network      {} variables, {} factors", network.cards().len(), network.factors().len());
+    let _ = writeln!(out, "simplified   {} variables, {} tables", reduced.cards.len(), reduced.tables.len());
+    if reduced.impossible {
+        out.push_str("the evidence is impossible\n");
+    }
+    let Some(plan) = plan else { return out };
+    let p = &plan.prediction;
+    let _ = writeln!(out, "width        {}", p.width);
+    let _ = writeln!(out, "largest      2^{:.1} entries", p.largest);
+    let _ = writeln!(out, "operations   {:.3e}", p.flops);
+    let _ = writeln!(out, "bytes        {:.3e}", p.bytes);
+    let _ = writeln!(out, "peak         {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
+    let sliced: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+    let _ = writeln!(out, "slices       {sliced} over {} variables", plan.sliced.len());
+    let _ = writeln!(out, "predicted    {:.3e} s to execute; the order took {seconds:.3} s", p.seconds);
+    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result");
+    let mut joins = joins(plan);
+    joins.sort_by(|a, b| b.3.total_cmp(&a.3));
+    for (at, inputs, summed, visited, result) in joins.into_iter().take(LISTED) {
+        let _ = writeln!(out, "{at:7} {inputs:8} {summed:8} {visited:14.1} {result:13.1}");
+    }
+    out
+}
+
+/// Number, inputs, summed variables, log2 of visited configurations and of the result's entries, by join.
+fn joins(plan: &Plan) -> Vec<(usize, usize, usize, f64, f64)> {
+    let log2 = |vars: &[usize]| vars.iter().map(|v| (plan.cards[*v] as f64).log2()).sum::<f64>();
+    plan.nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, n)| match &n.source {
+            Source::Join(inputs) => {
+                Some((at, inputs.len(), n.summed.len(), log2(&n.scope) + log2(&n.summed), log2(&n.scope)))
+            }
+            Source::Input(_) => None,
+        })
+        .collect()
+}
+
+/// log2 of visited configurations along the execution, as SVG.
+pub fn profile_svg(plan: &Plan) -> String {
+    let joins = joins(plan);
+    let top = joins.iter().map(|j| j.3).fold(1.0, f64::max);
+    let (w, h) = (800.0, 300.0);
+    let x = |i: usize| 50.0 + w * i as f64 / joins.len().max(1) as f64;
+    let y = |v: f64| 20.0 + h * (1.0 - v / top);
+    let mut points = String::new();
+    joins.iter().enumerate().for_each(|(i, j)| _ = write!(points, "{:.1},{:.1} ", x(i), y(j.3)));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"880\" height=\"370\" font-family=\"sans-serif\" font-size=\"12\">\
+         <rect width=\"880\" height=\"370\" fill=\"white\"/><polyline fill=\"none\" stroke=\"#1f5fa8\" points=\"{points}\"/>\
+         <path d=\"M50 20V320H850\" fill=\"none\" stroke=\"black\"/><text x=\"8\" y=\"25\">{top:.0}</text><text x=\"8\" y=\"320\">0</text>\
+         <text x=\"300\" y=\"350\">joins in the order of execution ({})</text><text x=\"60\" y=\"15\">log2 of visited configurations</text></svg>\n",
+        joins.len()
+    )
+}

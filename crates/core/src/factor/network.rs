@@ -1,0 +1,147 @@
+//! Networks: variables with finite domains and factors over them.
+
+use super::{Factor, Var};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// What the factors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Conditional probability tables; the last variable of each scope is the child.
+    Bayes,
+    /// Potentials.
+    Markov,
+}
+
+/// Names of variables and of their states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// One name a variable.
+    pub variables: Vec<String>,
+    /// The state names of each variable, as many as its domain has values.
+    pub states: Vec<Vec<String>>,
+}
+
+/// A discrete graphical model. Its distribution is the normalised product of its factors.
+#[derive(Clone, Debug)]
+pub struct Network {
+    kind: Kind,
+    cards: Vec<usize>,
+    factors: Vec<Factor>,
+    names: Option<Names>,
+    by_name: HashMap<String, Var>,
+}
+
+impl Network {
+    /// A network over variables with domain sizes `cards`.
+    ///
+    /// # Errors
+    /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`], with the same `cards`).
+    pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
+        if let Some(v) = cards.iter().position(|c| *c == 0) {
+            return Err(
+                Error::input(format!("variable {v} has no values")).remedy("give every variable at least one value")
+            );
+        }
+        for (at, factor) in factors.iter().enumerate() {
+            super::table::check_scope(factor.scope(), &cards).map_err(|e| e.at_least(format!("factor {at}")))?;
+            if super::table::entries(factor.scope(), &cards) != Some(factor.values().len()) {
+                return Err(Error::input("the table does not match its domains").at(format!("factor {at}")));
+            }
+        }
+        Ok(Network { kind, cards, factors, names: None, by_name: HashMap::new() })
+    }
+    /// The same network with names.
+    ///
+    /// # Errors
+    /// `Input` when there are too few or too many names, or two variables, or two states of one, share a name.
+    pub fn with_names(mut self, names: Names) -> Result<Self> {
+        if names.variables.len() != self.cards.len() || names.states.len() != self.cards.len() {
+            return Err(Error::input(format!("{} names for {} variables", names.variables.len(), self.cards.len())));
+        }
+        for (v, states) in names.states.iter().enumerate() {
+            if states.len() != self.cards[v] {
+                return Err(Error::input(format!("{} state names for {} values", states.len(), self.cards[v]))
+                    .at(format!("variable '{}'", names.variables[v])));
+            }
+            let mut seen: Vec<&String> = states.iter().collect();
+            seen.sort_unstable();
+            if let Some(w) = seen.windows(2).find(|w| w[0] == w[1]) {
+                return Err(Error::input(format!("two states are named '{}'", w[0]))
+                    .at(format!("variable '{}'", names.variables[v])));
+            }
+        }
+        for (v, name) in names.variables.iter().enumerate() {
+            if self.by_name.insert(name.clone(), v).is_some() {
+                return Err(Error::input(format!("two variables are named '{name}'")));
+            }
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+    /// Bayesian or Markov.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+    /// Domain sizes, by variable.
+    pub fn cards(&self) -> &[usize] {
+        &self.cards
+    }
+    /// The factors.
+    pub fn factors(&self) -> &[Factor] {
+        &self.factors
+    }
+    /// Names, if the source had any.
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+    /// The name of variable `v`, or its number.
+    pub fn name(&self, v: Var) -> String {
+        self.names.as_ref().map_or_else(|| v.to_string(), |n| n.variables[v].clone())
+    }
+    /// The name of state `state` of variable `v`, or its number.
+    pub fn state(&self, v: Var, state: usize) -> String {
+        self.names.as_ref().map_or_else(|| state.to_string(), |n| n.states[v][state].clone())
+    }
+    /// The variable called `text` (or, without such a name, numbered so from 0).
+    ///
+    /// # Errors
+    /// `Request` when there is none.
+    pub fn find(&self, text: &str) -> Result<Var> {
+        let number = || text.parse::<usize>().ok().filter(|v| *v < self.cards.len());
+        self.by_name.get(text).copied().or_else(number).ok_or_else(|| {
+            Error::request(format!("no variable '{text}'"))
+                .limit(format!("{} variables", self.cards.len()))
+                .remedy("a name from the network, or a number from 0")
+        })
+    }
+    /// The state of variable `v` called `text` (or numbered so from 0).
+    ///
+    /// # Errors
+    /// `Request` when there is none; the message lists those there are.
+    pub fn find_state(&self, v: Var, text: &str) -> Result<usize> {
+        let named = self.names.as_ref().and_then(|n| n.states[v].iter().position(|s| s == text));
+        let number = || text.parse::<usize>().ok().filter(|s| *s < self.cards[v]);
+        named.or_else(number).ok_or_else(|| {
+            let have = match &self.names {
+                Some(n) => n.states[v].join(", "),
+                None => format!("0 to {}", self.cards[v] - 1),
+            };
+            Error::request(format!("variable '{}' has no state '{text}'", self.name(v)))
+                .remedy(format!("one of {have}"))
+        })
+    }
+    /// The largest deviation from one of a row of a conditional table, with its factor; `None` for Markov networks.
+    ///
+    /// Tables are used as they are given: a row that does not sum to one is reported, never repaired.
+    pub fn worst_row(&self) -> Option<(usize, f64)> {
+        if self.kind == Kind::Markov {
+            return None;
+        }
+        let deviation = |f: &Factor| {
+            let child = f.scope().last().map_or(1, |v| self.cards[*v]);
+            f.values().chunks(child).map(|r| (r.iter().sum::<f64>() - 1.0).abs()).fold(0.0, f64::max)
+        };
+        self.factors.iter().map(deviation).enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}

@@ -1,0 +1,49 @@
+//! Semirings: what ⊕ and ⊗ mean in `Ψ(O) = ⊕_M ⊗_f f`.
+
+use std::fmt::Debug;
+
+/// A commutative semiring. ⊕ and ⊗ are associative and commutative, ⊗ distributes over ⊕, and `zero` annihilates.
+pub trait Semiring: Sync {
+    /// The values of tables.
+    type Value: Copy + Send + Sync + PartialEq + Debug;
+    /// The identity of ⊕.
+    fn zero(&self) -> Self::Value;
+    /// The identity of ⊗.
+    fn one(&self) -> Self::Value;
+    /// a ⊕ b.
+    fn add(&self, a: Self::Value, b: Self::Value) -> Self::Value;
+    /// a ⊗ b.
+    fn mul(&self, a: Self::Value, b: Self::Value) -> Self::Value;
+}
+
+macro_rules! semiring {
+    ($(#[$doc:meta])* $name:ident, $value:ty, $zero:expr, $one:expr, $add:expr, $mul:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $name;
+        impl Semiring for $name {
+            type Value = $value;
+            fn zero(&self) -> $value { $zero }
+            fn one(&self) -> $value { $one }
+            fn add(&self, a: $value, b: $value) -> $value { $add(a, b) }
+            fn mul(&self, a: $value, b: $value) -> $value { $mul(a, b) }
+        }
+    };
+}
+
+semiring!(/// (+, ×): partition functions and marginals.
+    SumProduct, f64, 0.0, 1.0, |a, b| a + b, |a, b| a * b);
+semiring!(/// (max, ×) over non-negative numbers: most probable states.
+    MaxProduct, f64, 0.0, 1.0, f64::max, |a, b| a * b);
+semiring!(/// (log-sum-exp, +) over natural logarithms; -∞ is zero.
+    LogSumExp, f64, f64::NEG_INFINITY, 0.0, log_add, |a, b| a + b);
+semiring!(/// (min, +): least cost.
+    MinSum, f64, f64::INFINITY, 0.0, f64::min, |a, b| a + b);
+semiring!(/// (or, and): satisfiability.
+    OrAnd, bool, false, true, |a, b| a || b, |a, b| a && b);
+
+/// ln(eᵃ + eᵇ) without overflow.
+fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + libm::log1p(libm::exp(low - high)) }
+}

@@ -1,0 +1,287 @@
+//! The executor: a plan's joins forward, then a traceback, samples or the backward sweep.
+
+use super::contract::{Fold, contract};
+use super::real::Real;
+use super::scaled::Scaled;
+use super::shape::Shape;
+use zipfold_core::{Budget, Result};
+use zipfold_plan::product::random::Random;
+use zipfold_plan::product::{Pass, Plan, Scalar, Source, Table};
+
+/// A plan with its tables.
+#[derive(Debug)]
+pub struct Engine<'a> {
+    plan: &'a Plan,
+    tables: &'a [Table],
+    fold: Fold,
+    pass: Pass,
+    budget: &'a Budget,
+}
+
+/// The tables of one slice after the forward pass.
+#[derive(Debug)]
+pub struct Forward<T> {
+    /// By node; gone where the pass does not keep them.
+    pub tables: Vec<Option<Scaled<T>>>,
+    /// Domain sizes with sliced variables set to 1.
+    cards: Vec<usize>,
+}
+
+/// Unnormalised marginals, by reduced variable.
+pub type Marginals = Vec<Vec<Scalar>>;
+
+impl<'a> Engine<'a> {
+    /// An executor for `plan` over the tables it was made for.
+    pub fn new(plan: &'a Plan, tables: &'a [Table], fold: Fold, pass: Pass, budget: &'a Budget) -> Self {
+        Engine { plan, tables, fold, pass, budget }
+    }
+    /// Number of slices: independent tiles whose results are summed (or maximised).
+    pub fn slices(&self) -> usize {
+        self.plan.sliced.iter().map(|v| self.plan.cards[*v]).product()
+    }
+    /// Values of the sliced variables in slice `index`.
+    pub fn slice(&self, mut index: usize) -> Vec<(usize, usize)> {
+        let mut out = Vec::with_capacity(self.plan.sliced.len());
+        for v in self.plan.sliced.iter().rev() {
+            out.push((*v, index % self.plan.cards[*v]));
+            index /= self.plan.cards[*v];
+        }
+        out
+    }
+    /// Runs all joins of one slice.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn forward<T: Real>(&self, slice: &[(usize, usize)]) -> Result<Forward<T>> {
+        let mut cards = self.plan.cards.clone();
+        slice.iter().for_each(|(v, _)| cards[*v] = 1);
+        let mut out: Forward<T> = Forward { tables: Vec::with_capacity(self.plan.nodes.len()), cards };
+        for node in &self.plan.nodes {
+            let table = match &node.source {
+                Source::Input(at) => self.input(&self.tables[*at], &node.scope, slice)?,
+                Source::Join(inputs) => {
+                    let shape =
+                        self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
+                    let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| out.tables[*n].as_ref()).collect();
+                    let table = contract(&shape, &tables, self.fold, self.budget)?;
+                    if self.pass == Pass::Forward {
+                        inputs.iter().for_each(|n| out.tables[*n] = None);
+                    }
+                    table
+                }
+            };
+            out.tables.push(Some(table));
+        }
+        Ok(out)
+    }
+    fn shape<'s>(&self, scopes: impl Iterator<Item = &'s [usize]>, out: &[usize], cards: &[usize]) -> Shape {
+        Shape::new(&scopes.collect::<Vec<_>>(), out, &self.plan.rank, cards)
+    }
+    /// A table in the global order, with sliced variables fixed.
+    fn input<T: Real>(&self, table: &Table, scope: &[usize], slice: &[(usize, usize)]) -> Result<Scaled<T>> {
+        let mut strides = vec![1usize; table.scope.len()];
+        for at in (1..strides.len()).rev() {
+            strides[at - 1] = strides[at] * self.plan.cards[table.scope[at]];
+        }
+        let stride = |v: usize| table.scope.iter().position(|u| *u == v).map_or(0, |at| strides[at]);
+        let fixed = |v: usize| slice.iter().find(|(u, _)| *u == v).map(|(_, s)| *s);
+        let base: usize = table.scope.iter().filter_map(|v| fixed(*v).map(|s| s * stride(*v))).sum();
+        let digits: Vec<(usize, usize)> =
+            scope.iter().filter(|v| fixed(**v).is_none()).map(|v| (self.plan.cards[*v], stride(*v))).collect();
+        if base == 0 && digits.windows(2).all(|w| w[0].1 > w[1].1) && digits.len() == table.scope.len() {
+            return Scaled::of(&table.values, self.budget);
+        }
+        let picked: Vec<f64> = super::shape::offsets(&digits).into_iter().map(|o| table.values[base + o]).collect();
+        Scaled::of(&picked, self.budget)
+    }
+    /// The product of all roots that hold no variable.
+    pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {
+        let roots = self.plan.roots.iter().filter(|r| self.plan.nodes[**r].scope.is_empty());
+        roots.filter_map(|r| forward.tables[*r].as_ref()).fold(Scalar::ONE, |z, t| z.times(t.scalar(0)))
+    }
+    /// The table over the kept variables, in the global order, with those variables.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn kept<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<usize>, Vec<Scalar>)> {
+        let roots: Vec<usize> =
+            self.plan.roots.iter().copied().filter(|r| !self.plan.nodes[*r].scope.is_empty()).collect();
+        let mut scope: Vec<usize> = roots.iter().flat_map(|r| self.plan.nodes[*r].scope.iter().copied()).collect();
+        scope.sort_by_key(|v| self.plan.rank[*v]);
+        let total = self.total(forward);
+        let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].as_ref()).collect();
+        let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
+        let _room = self.budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
+        let shape = self.shape(roots.iter().map(|r| &self.plan.nodes[*r].scope[..]).take(0), &scope, &forward.cards);
+        let strides: Vec<Vec<usize>> =
+            roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
+        let mut state = vec![0usize; scope.len()];
+        let mut out = Vec::with_capacity(shape.out_len);
+        for _ in 0..len {
+            let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
+            out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));
+            zipfold_plan::product::reduce::step(&mut state, |i| forward.cards[scope[i]]);
+        }
+        Ok((scope, out))
+    }
+    /// Strides in a table over `inner` of the variables of `outer` (0 where it lacks one).
+    fn strides(&self, inner: &[usize], outer: &[usize], cards: &[usize]) -> Vec<usize> {
+        let mut stride = 1;
+        let mut of = vec![0; outer.len()];
+        for v in inner.iter().rev() {
+            if let Some(at) = outer.iter().position(|u| u == v) {
+                of[at] = stride;
+            }
+            stride *= cards[*v];
+        }
+        of
+    }
+    /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to the product.
+    pub fn trace<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        slice: &[(usize, usize)],
+        mut random: Option<&mut Random>,
+    ) -> Vec<usize> {
+        let mut state = vec![0usize; self.plan.cards.len()];
+        for node in self.plan.nodes.iter().rev() {
+            let Source::Join(inputs) = &node.source else { continue };
+            if node.summed.iter().all(|v| forward.cards[*v] == 1) {
+                continue;
+            }
+            let logs = self.weights(forward, inputs, &node.summed, &state);
+            let mut pick = choose(&logs, random.as_deref_mut());
+            for v in node.summed.iter().rev() {
+                state[*v] = pick % forward.cards[*v];
+                pick /= forward.cards[*v];
+            }
+        }
+        slice.iter().for_each(|(v, s)| state[*v] = *s);
+        state
+    }
+    /// Logarithms of the products of `inputs` for every value of `summed`, the rest as in `state`.
+    fn weights<T: Real>(&self, forward: &Forward<T>, inputs: &[usize], summed: &[usize], state: &[usize]) -> Vec<f64> {
+        let many: usize = summed.iter().map(|v| forward.cards[*v]).product();
+        let mut logs = vec![0.0; many];
+        for n in inputs {
+            let Some(table) = &forward.tables[*n] else { continue };
+            let scope = &self.plan.nodes[*n].scope;
+            let all = self.strides(scope, scope, &forward.cards);
+            let base: usize = scope
+                .iter()
+                .zip(&all)
+                .filter(|(v, _)| !summed.contains(v) && forward.cards[**v] > 1)
+                .map(|(v, s)| state[*v] * s)
+                .sum();
+            let own = self.strides(scope, summed, &forward.cards);
+            let digits: Vec<(usize, usize)> = summed.iter().zip(own).map(|(v, s)| (forward.cards[*v], s)).collect();
+            logs.iter_mut().zip(super::shape::offsets(&digits)).for_each(|(l, o)| *l += table.ln(base + o));
+        }
+        logs
+    }
+    /// The backward sweep: adds every variable's unnormalised marginal in this slice to `marginals`.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn backward<T: Real>(
+        &self,
+        mut forward: Forward<T>,
+        slice: &[(usize, usize)],
+        marginals: &mut Marginals,
+    ) -> Result<()> {
+        let totals: Vec<Scalar> =
+            self.plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).map(|t| t.scalar(0)).collect();
+        let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
+        let mut gradients: Vec<Option<Scaled<T>>> = self.plan.nodes.iter().map(|_| None).collect();
+        for (r, own) in self.plan.roots.iter().zip(&totals) {
+            let rest = Scalar { mantissa: all.mantissa / own.mantissa, exponent: all.exponent - own.exponent };
+            let mut one = Scaled::of(&[rest.mantissa], self.budget)?;
+            one.exponent += rest.exponent;
+            gradients[*r] = Some(one);
+        }
+        for at in (0..self.plan.nodes.len()).rev() {
+            let Source::Join(inputs) = &self.plan.nodes[at].source else { continue };
+            let wanted: Vec<usize> = inputs.iter().copied().filter(|n| self.plan.sweep.gradient[*n]).collect();
+            for n in wanted {
+                gradients[n] = Some(self.gradient(&forward, gradients[at].as_ref(), at, inputs, n)?);
+            }
+            for (n, vars) in &self.plan.sweep.readouts[at] {
+                self.read(&forward, *n, gradients[*n].as_ref(), vars, marginals)?;
+            }
+            gradients[at] = None;
+            forward.tables[at] = None;
+            for n in inputs {
+                if !self.plan.sweep.gradient[*n] || matches!(self.plan.nodes[*n].source, Source::Input(_)) {
+                    gradients[*n] = None;
+                    forward.tables[*n] = None;
+                }
+            }
+        }
+        for (v, s) in slice {
+            marginals[*v][*s] = marginals[*v][*s].plus(all);
+        }
+        Ok(())
+    }
+    fn gradient<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        above: Option<&Scaled<T>>,
+        at: usize,
+        inputs: &[usize],
+        n: usize,
+    ) -> Result<Scaled<T>> {
+        let others = inputs.iter().copied().filter(|m| *m != n);
+        let scopes = others.clone().map(|m| &self.plan.nodes[m].scope[..]);
+        let shape = self.shape(
+            std::iter::once(&self.plan.nodes[at].scope[..]).chain(scopes),
+            &self.plan.nodes[n].scope,
+            &forward.cards,
+        );
+        let tables: Vec<&Scaled<T>> =
+            above.into_iter().chain(others.filter_map(|m| forward.tables[m].as_ref())).collect();
+        contract(&shape, &tables, self.fold, self.budget)
+    }
+    /// Sums node table times gradient to each of `vars`.
+    fn read<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        n: usize,
+        gradient: Option<&Scaled<T>>,
+        vars: &[usize],
+        marginals: &mut Marginals,
+    ) -> Result<()> {
+        let (Some(table), Some(gradient)) = (&forward.tables[n], gradient) else { return Ok(()) };
+        let scope = &self.plan.nodes[n].scope[..];
+        let free: Vec<usize> = vars.iter().copied().filter(|v| forward.cards[*v] > 1).collect();
+        let mut sorted = free.clone();
+        sorted.sort_by_key(|v| self.plan.rank[*v]);
+        let joint = contract(
+            &self.shape([scope, scope].into_iter(), &sorted, &forward.cards),
+            &[table, gradient],
+            self.fold,
+            self.budget,
+        )?;
+        for v in free {
+            let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
+            let one = contract(&shape, &[&joint], self.fold, self.budget)?;
+            marginals[v].iter_mut().enumerate().for_each(|(s, m)| *m = m.plus(one.scalar(s)));
+        }
+        Ok(())
+    }
+}
+
+/// The largest of `logs`, or one drawn in proportion to their exponentials.
+fn choose(logs: &[f64], random: Option<&mut Random>) -> usize {
+    let best =
+        logs.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |b, (at, l)| if l > b.1 { (at, l) } else { b });
+    let Some(random) = random else { return best.0 };
+    let weights: Vec<f64> = logs.iter().map(|l| (l - best.1).exp()).collect();
+    let mut left = random.unit() * weights.iter().sum::<f64>();
+    for (at, w) in weights.iter().enumerate() {
+        if *w > 0.0 && left < *w {
+            return at;
+        }
+        left -= w;
+    }
+    best.0
+}

@@ -1,0 +1,247 @@
+//! Contraction of two tables as a batch of matrix products, packed straight from any layout (no transposed copies).
+
+use super::micro::{COLUMNS, ROWS};
+use super::real::Real;
+use super::shape::{Digit, Shape, offsets};
+use rayon::prelude::*;
+
+/// Depth of a packed block.
+const DEPTH: usize = 256;
+/// Rows of a packed block.
+const BLOCK_ROWS: usize = 240;
+/// Columns of a packed block.
+const BLOCK_COLUMNS: usize = 1024;
+/// Multiply-adds that one task should hold.
+const TASK: usize = 1 << 22;
+
+/// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every table.
+#[derive(Debug)]
+pub struct Matrices {
+    swap: bool,
+    rows: Side,
+    columns: Side,
+    depth: (Vec<usize>, Vec<usize>),
+    batch: Vec<[usize; 3]>,
+}
+
+#[derive(Debug)]
+struct Side {
+    input: Vec<usize>,
+    out: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Batch,
+    First,
+    Second,
+    Depth,
+    Other,
+}
+
+fn role(d: &Digit) -> Role {
+    match (d.strides[0] > 0, d.strides[1] > 0, d.summed) {
+        (true, true, false) => Role::Batch,
+        (true, false, false) => Role::First,
+        (false, true, false) => Role::Second,
+        (true, true, true) => Role::Depth,
+        _ => Role::Other,
+    }
+}
+
+impl Matrices {
+    /// `shape` as matrix products, where that is both possible and worth it.
+    pub fn of(shape: &Shape) -> Option<Self> {
+        let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card).product::<usize>();
+        if shape.inputs != 2 || shape.digits.iter().any(|d| role(d) == Role::Other) {
+            return None;
+        }
+        let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
+        if m.min(n) < 4 || m.max(n) < 8 || k < 4 || m * n < 64 {
+            return None;
+        }
+        let fastest = shape.digits.iter().rev().find(|d| !d.summed)?;
+        let swap = match role(fastest) {
+            Role::Second => true,
+            Role::First => false,
+            _ => n > m,
+        };
+        let list = |r: Role, stride: &dyn Fn(&Digit) -> usize| {
+            let digits: Vec<(usize, usize)> =
+                shape.digits.iter().filter(|d| role(d) == r).map(|d| (d.card, stride(d))).collect();
+            offsets(&digits)
+        };
+        let side = |r: Role, input: usize| Side { input: list(r, &|d| d.strides[input]), out: list(r, &|d| d.out) };
+        let (first, second) = (side(Role::First, 0), side(Role::Second, 1));
+        let depth = (
+            list(Role::Depth, &|d| d.strides[usize::from(swap)]),
+            list(Role::Depth, &|d| d.strides[usize::from(!swap)]),
+        );
+        let (a, b) = (
+            list(Role::Batch, &|d| d.strides[usize::from(swap)]),
+            list(Role::Batch, &|d| d.strides[usize::from(!swap)]),
+        );
+        let c = list(Role::Batch, &|d| d.out);
+        let batch = (0..c.len()).map(|i| [a[i], b[i], c[i]]).collect();
+        let (rows, columns) = if swap { (second, first) } else { (first, second) };
+        Some(Matrices { swap, rows, columns, depth, batch })
+    }
+    /// Writes all products to `out`: sums, or maxima of non-negative numbers.
+    pub fn run<T: Real>(&self, inputs: [&[T]; 2], max: bool, out: &mut [T]) {
+        let [a, b] = if self.swap { [inputs[1], inputs[0]] } else { inputs };
+        let target = Target(out.as_mut_ptr(), out.len());
+        let (m, n, k) = (self.rows.input.len(), self.columns.input.len(), self.depth.0.len());
+        let per_product = m * n * k;
+        if per_product * 2 > TASK {
+            let strip = (TASK / (k * n.min(BLOCK_COLUMNS)))
+                .next_multiple_of(BLOCK_ROWS)
+                .min(m.div_ceil(2).next_multiple_of(24))
+                .max(24);
+            let tasks: Vec<(usize, usize, usize)> = (0..self.batch.len())
+                .flat_map(|g| {
+                    (0..n).step_by(BLOCK_COLUMNS).flat_map(move |c| (0..m).step_by(strip).map(move |r| (g, c, r)))
+                })
+                .collect();
+            tasks.into_par_iter().for_each_init(Buffers::default, |buffers, (g, c, r)| {
+                self.product(a, b, g, r..(r + strip).min(m), c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
+            });
+            return;
+        }
+        let group = (TASK / per_product).max(1);
+        (0..self.batch.len().div_ceil(group)).into_par_iter().for_each_init(Buffers::default, |buffers, task| {
+            for g in task * group..((task + 1) * group).min(self.batch.len()) {
+                for c in (0..n).step_by(BLOCK_COLUMNS) {
+                    self.product(a, b, g, 0..m, c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
+                }
+            }
+        });
+    }
+    /// One block of rows and columns of product `g`, over the whole depth.
+    #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
+    fn product<T: Real>(
+        &self,
+        a: &[T],
+        b: &[T],
+        g: usize,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        max: bool,
+        buffers: &mut Buffers<T>,
+        out: &Target<T>,
+    ) {
+        let [base_a, base_b, base_c] = self.batch[g];
+        let depth = self.depth.0.len();
+        for k in (0..depth).step_by(DEPTH) {
+            let ks = k..(k + DEPTH).min(depth);
+            pack(
+                &b[base_b..],
+                &self.columns.input[columns.clone()],
+                &self.depth.1[ks.clone()],
+                COLUMNS,
+                &mut buffers.b,
+            );
+            for r in (rows.start..rows.end).step_by(BLOCK_ROWS) {
+                let rs = r..(r + BLOCK_ROWS).min(rows.end);
+                pack(
+                    &a[base_a..],
+                    &self.rows.input[rs.clone()],
+                    &self.depth.0[ks.clone()],
+                    ROWS * T::LANES,
+                    &mut buffers.a,
+                );
+                self.block(rs, columns.clone(), ks.len(), k > 0, base_c, max, buffers, out);
+            }
+        }
+    }
+    /// All register tiles of one packed block.
+    #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
+    fn block<T: Real>(
+        &self,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        depth: usize,
+        more: bool,
+        base: usize,
+        max: bool,
+        buffers: &mut Buffers<T>,
+        out: &Target<T>,
+    ) {
+        let height = ROWS * T::LANES;
+        let mut tile = [T::default(); 3 * 16 * COLUMNS];
+        for (j, c) in columns.clone().step_by(COLUMNS).enumerate() {
+            let packed_b = &buffers.b[j * COLUMNS * depth..][..COLUMNS * depth];
+            let cols = &self.columns.out[c..(c + COLUMNS).min(columns.end)];
+            let mut at = 0;
+            for r in rows.clone().step_by(height) {
+                let these = &self.rows.out[r..(r + height).min(rows.end)];
+                let vectors = these.len().div_ceil(T::LANES);
+                let width = vectors * T::LANES;
+                T::tile(vectors, depth, &buffers.a[at..at + width * depth], packed_b, max, &mut tile);
+                at += width * depth;
+                out.store(base, these, cols, &tile, width, more, max);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Buffers<T> {
+    a: Vec<T>,
+    b: Vec<T>,
+}
+
+/// Packs rows at `offsets` over `depth` into panels of `width` rows, depth slowest within a panel. The last panel is as wide
+/// as whole vectors need (columns: always `width`), padded with zeros.
+fn pack<T: Real>(from: &[T], offsets: &[usize], depth: &[usize], width: usize, to: &mut Vec<T>) {
+    to.clear();
+    let unit = if width == COLUMNS { COLUMNS } else { T::LANES };
+    for panel in offsets.chunks(width) {
+        let padded = panel.len().next_multiple_of(unit);
+        let straight = panel[panel.len() - 1] == panel[0] + panel.len() - 1;
+        for k in depth {
+            let before = to.len();
+            if straight {
+                to.extend_from_slice(&from[k + panel[0]..][..panel.len()]);
+            } else {
+                to.extend(panel.iter().map(|o| from[k + o]));
+            }
+            to.resize(before + padded, T::default());
+        }
+    }
+}
+
+/// The result, shared by tasks that write different entries.
+struct Target<T>(*mut T, usize);
+// SAFETY: tasks write disjoint entries: every (batch, row, column) belongs to one task, and offsets are one-to-one.
+unsafe impl<T: Send> Sync for Target<T> {}
+
+impl<T: Real> Target<T> {
+    #[expect(clippy::too_many_arguments, reason = "the coordinates of a tile")]
+    fn store(&self, base: usize, rows: &[usize], cols: &[usize], tile: &[T], width: usize, more: bool, max: bool) {
+        let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
+        for (c, col) in cols.iter().enumerate() {
+            let from = &tile[c * width..][..rows.len()];
+            if straight && base + col + rows[0] + rows.len() <= self.1 {
+                // SAFETY: in bounds by the check, and entries of this tile belong to this task alone.
+                let to = unsafe { std::slice::from_raw_parts_mut(self.0.add(base + col + rows[0]), rows.len()) };
+                match (more, max) {
+                    (false, _) => to.copy_from_slice(from),
+                    (true, false) => to.iter_mut().zip(from).for_each(|(t, f)| *t += *f),
+                    (true, true) => to.iter_mut().zip(from).for_each(|(t, f)| *t = t.larger(*f)),
+                }
+                continue;
+            }
+            for (value, row) in from.iter().zip(rows) {
+                let at = base + col + row;
+                assert!(at < self.1, "offset beyond the result");
+                // SAFETY: in bounds by the assertion, and this entry belongs to this task alone.
+                let slot = unsafe { &mut *self.0.add(at) };
+                *slot = match (more, max) {
+                    (false, _) => *value,
+                    (true, false) => *slot + *value,
+                    (true, true) => slot.larger(*value),
+                };
+            }
+        }
+    }
+}

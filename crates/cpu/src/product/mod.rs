@@ -1,0 +1,19 @@
+//! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
+
+pub mod batch;
+pub mod bucket;
+pub mod contract;
+pub mod engine;
+pub mod held;
+mod lanes;
+mod logs;
+pub mod matrix;
+mod micro;
+pub mod real;
+pub mod scaled;
+pub mod semiring;
+pub mod shape;
+
+pub use contract::Fold;
+pub use engine::{Engine, Forward, Marginals};
+pub use real::Real;

@@ -1,0 +1,61 @@
+//! The element types of tables.
+
+/// f32 or f64.
+pub trait Real:
+    Copy
+    + Send
+    + Sync
+    + PartialOrd
+    + Default
+    + std::fmt::Debug
+    + 'static
+    + std::ops::Add<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::AddAssign
+{
+    /// Powers of two that products may reach either way before the true log domain takes over.
+    const LIMIT: i32;
+    /// Lanes of a 512-bit vector.
+    const LANES: usize;
+    /// Columns of the matrix kernel's tile.
+    const COLUMNS: usize = 8;
+    /// 1.
+    const ONE: Self;
+    /// Rounds from f64.
+    fn of(x: f64) -> Self;
+    /// Widens to f64.
+    fn f64(self) -> f64;
+    /// The larger.
+    fn larger(self, other: Self) -> Self;
+    /// `tile[column][row] = fold over k of a[k][row] * b[k][column]` for `rows` vectors of rows; see [`super::micro`].
+    fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+    /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]`; see [`super::micro`].
+    fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+}
+
+macro_rules! real {
+    ($t:ty, $limit:expr, $lanes:expr, $micro:path, $lane:path) => {
+        impl Real for $t {
+            const LIMIT: i32 = $limit;
+            const LANES: usize = $lanes;
+            const ONE: Self = 1.0;
+            fn of(x: f64) -> Self {
+                x as $t
+            }
+            fn f64(self) -> f64 {
+                self as f64
+            }
+            fn larger(self, other: Self) -> Self {
+                if self < other { other } else { self }
+            }
+            fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
+                $micro(rows, depth, a, b, max, tile)
+            }
+            fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
+                $lane(depth, a, b, max, tile)
+            }
+        }
+    };
+}
+real!(f64, 1000, 8, super::micro::tile_f64, super::micro::lanes_f64);
+real!(f32, 120, 16, super::micro::tile_f32, super::micro::lanes_f32);

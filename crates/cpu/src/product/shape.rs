@@ -1,0 +1,97 @@
+//! The geometry of one contraction: every variable as a digit of a mixed-radix counter, with its stride in each table.
+
+/// Most tables that one contraction takes (a gradient takes the result's gradient and all other inputs).
+pub const MOST_INPUTS: usize = 8;
+
+/// One variable, or several that lie side by side in every table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digit {
+    /// Number of values.
+    pub card: usize,
+    /// Stride in each input; 0 where the input lacks it.
+    pub strides: [usize; MOST_INPUTS],
+    /// Stride in the result; 0 where it is summed.
+    pub out: usize,
+    /// Whether it is summed.
+    pub summed: bool,
+}
+
+/// A contraction: its digits in the global order (slowest first), those of one value left out, neighbours merged.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The digits.
+    pub digits: Vec<Digit>,
+    /// Number of inputs.
+    pub inputs: usize,
+    /// Entries of the result.
+    pub out_len: usize,
+}
+
+impl Shape {
+    /// The contraction of tables over `scopes` to one over `out`. All scopes are sorted by `rank`; `cards` are the domain
+    /// sizes now in force (1 for a variable that is conditioned on).
+    pub fn new(scopes: &[&[usize]], out: &[usize], rank: &[u32], cards: &[usize]) -> Self {
+        let mut union: Vec<usize> = scopes.iter().flat_map(|s| s.iter().copied()).chain(out.iter().copied()).collect();
+        union.sort_unstable_by_key(|v| rank[*v]);
+        union.dedup();
+        union.retain(|v| cards[*v] > 1);
+        let mut digits: Vec<Digit> =
+            union.iter().map(|v| Digit { card: cards[*v], strides: [0; MOST_INPUTS], out: 0, summed: true }).collect();
+        let fill = |scope: &[usize], digits: &mut Vec<Digit>, put: &dyn Fn(&mut Digit, usize)| {
+            let (mut stride, mut at) = (1, union.len());
+            for v in scope.iter().rev().filter(|v| cards[**v] > 1) {
+                while at > 0 && union[at - 1] != *v {
+                    at -= 1;
+                }
+                put(&mut digits[at - 1], stride);
+                stride *= cards[*v];
+            }
+            stride
+        };
+        for (i, scope) in scopes.iter().enumerate() {
+            fill(scope, &mut digits, &|d, s| d.strides[i] = s);
+        }
+        let out_len = fill(out, &mut digits, &|d, s| {
+            d.out = s;
+            d.summed = false;
+        });
+        Shape { digits: merge(digits), inputs: scopes.len(), out_len }
+    }
+    /// Configurations visited, as f64.
+    pub fn visits(&self) -> f64 {
+        self.digits.iter().map(|d| d.card as f64).product()
+    }
+    /// log2 of the number of summed configurations, rounded up.
+    pub fn summed_log2(&self) -> i32 {
+        self.digits.iter().filter(|d| d.summed).map(|d| (d.card as f64).log2()).sum::<f64>().ceil() as i32
+    }
+}
+
+/// Joins neighbouring digits that every table stores as one.
+fn merge(digits: Vec<Digit>) -> Vec<Digit> {
+    let mut out: Vec<Digit> = Vec::with_capacity(digits.len());
+    for d in digits {
+        let Some(last) = out.last_mut() else {
+            out.push(d);
+            continue;
+        };
+        let together = last.summed == d.summed
+            && last.out == d.out * d.card
+            && last.strides.iter().zip(&d.strides).all(|(l, s)| *l == s * d.card);
+        if together {
+            *last = Digit { card: last.card * d.card, ..d };
+        } else {
+            out.push(d);
+        }
+    }
+    out
+}
+
+/// Offsets of all configurations of some digits, last fastest.
+pub fn offsets(digits: &[(usize, usize)]) -> Vec<usize> {
+    let mut out = vec![0];
+    for (card, stride) in digits {
+        out = out.iter().flat_map(|base| (0..*card).map(move |s| base + s * stride)).collect();
+    }
+    out
+}

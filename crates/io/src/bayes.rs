@@ -1,0 +1,188 @@
+//! A Bayesian network while its file is read: variables and conditional tables by name.
+
+use std::collections::HashMap;
+use zipfold_core::factor::{Factor, Kind, Names, Network};
+use zipfold_core::{Error, Result};
+
+/// What has been read so far.
+#[derive(Debug, Default)]
+pub struct Draft {
+    names: Vec<String>,
+    states: Vec<Vec<String>>,
+    by_name: HashMap<String, usize>,
+    state_of: Vec<HashMap<String, usize>>,
+    tables: Vec<Option<Factor>>,
+}
+
+/// A conditional table while its rows arrive; parents slowest, the child fastest.
+#[derive(Debug)]
+pub struct Cpt {
+    child: usize,
+    parents: Vec<usize>,
+    parent_cards: Vec<usize>,
+    states: usize,
+    values: Vec<f64>,
+    default: Option<Vec<f64>>,
+    name: String,
+}
+
+/// Entries beyond which a declared table is refused before it is allocated.
+const MOST_ENTRIES: usize = 1 << 28;
+
+impl Draft {
+    /// Adds a variable.
+    ///
+    /// # Errors
+    /// `Input` when the name is taken, there are no states, or two are equal.
+    pub fn variable(&mut self, name: String, states: Vec<String>) -> Result<()> {
+        if states.is_empty() {
+            return Err(Error::input(format!("variable '{name}' has no states")));
+        }
+        let by: HashMap<String, usize> = states.iter().cloned().enumerate().map(|(i, s)| (s, i)).collect();
+        if by.len() != states.len() {
+            return Err(Error::input(format!("two states of variable '{name}' have the same name")));
+        }
+        if self.by_name.insert(name.clone(), self.names.len()).is_some() {
+            return Err(Error::input(format!("two variables are named '{name}'")));
+        }
+        self.names.push(name);
+        self.states.push(states);
+        self.state_of.push(by);
+        self.tables.push(None);
+        Ok(())
+    }
+    fn find(&self, name: &str) -> Result<usize> {
+        self.by_name.get(name).copied().ok_or_else(|| Error::input(format!("no variable is named '{name}'")))
+    }
+    /// An empty table of `child` given `parents`.
+    ///
+    /// # Errors
+    /// `Input` for unknown or repeated variables, or a table beyond all measure.
+    pub fn table(&self, child: &str, parents: &[String]) -> Result<Cpt> {
+        let child = self.find(child)?;
+        let parents = parents.iter().map(|p| self.find(p)).collect::<Result<Vec<_>>>()?;
+        let scope: Vec<usize> = parents.iter().copied().chain([child]).collect();
+        let cards: Vec<usize> = self.states.iter().map(Vec::len).collect();
+        zipfold_core::factor::table::check_scope(&scope, &cards)
+            .map_err(|e| e.at_least(format!("the table of '{}'", self.names[child])))?;
+        let entries = zipfold_core::factor::table::entries(&scope, &cards).filter(|n| *n <= MOST_ENTRIES);
+        let entries = entries.ok_or_else(|| {
+            Error::input(format!("the table of '{}' is too large", self.names[child]))
+                .limit(format!("{MOST_ENTRIES} entries"))
+        })?;
+        let parent_cards = parents.iter().map(|p| cards[*p]).collect();
+        Ok(Cpt {
+            child,
+            parents,
+            parent_cards,
+            states: cards[child],
+            values: vec![f64::NAN; entries],
+            default: None,
+            name: self.names[child].clone(),
+        })
+    }
+    /// Takes a filled table.
+    ///
+    /// # Errors
+    /// `Input` when rows are missing, entries are wrong, or the variable had a table already.
+    pub fn add(&mut self, mut cpt: Cpt) -> Result<()> {
+        let place = format!("the table of '{}'", cpt.name);
+        if let Some(row) = cpt.default.take() {
+            for to in cpt.values.chunks_mut(cpt.states).filter(|c| c.iter().all(|v| v.is_nan())) {
+                to.copy_from_slice(&row);
+            }
+        }
+        if let Some(at) = cpt.values.iter().position(|v| v.is_nan()) {
+            return Err(Error::input(format!("row {} has no numbers", at / cpt.states)).at(place));
+        }
+        let cards: Vec<usize> = self.states.iter().map(Vec::len).collect();
+        let scope = cpt.parents.iter().copied().chain([cpt.child]).collect();
+        let factor = Factor::new(scope, cpt.values, &cards).map_err(|e| e.at_least(place.clone()))?;
+        match self.tables[cpt.child].replace(factor) {
+            Some(_) => Err(Error::input("stands twice").at(place)),
+            None => Ok(()),
+        }
+    }
+    /// The network.
+    ///
+    /// # Errors
+    /// `Input` when a variable has no table.
+    pub fn finish(self) -> Result<Network> {
+        if let Some(v) = self.tables.iter().position(Option::is_none) {
+            return Err(Error::input(format!("variable '{}' has no table", self.names[v])));
+        }
+        let cards = self.states.iter().map(Vec::len).collect();
+        let factors = self.tables.into_iter().flatten().collect();
+        Network::new(Kind::Bayes, cards, factors)?.with_names(Names { variables: self.names, states: self.states })
+    }
+}
+
+impl Cpt {
+    fn check(&self, numbers: &[f64], want: usize) -> Result<()> {
+        if let Some(bad) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
+            return Err(Error::input(format!("{bad} is no probability")).at(format!("the table of '{}'", self.name)));
+        }
+        if numbers.len() != want {
+            return Err(Error::input(format!("{} numbers", numbers.len()))
+                .at(format!("the table of '{}'", self.name))
+                .limit(format!("{want}")));
+        }
+        Ok(())
+    }
+    /// All numbers, the child's states fastest.
+    ///
+    /// # Errors
+    /// `Input` when their number or a value is wrong.
+    pub fn child_fastest(&mut self, numbers: Vec<f64>) -> Result<()> {
+        self.check(&numbers, self.values.len())?;
+        self.values = numbers;
+        Ok(())
+    }
+    /// All numbers, the child's states slowest, as BIF's `table` has them.
+    ///
+    /// # Errors
+    /// As [`Cpt::child_fastest`].
+    pub fn child_slowest(&mut self, numbers: Vec<f64>) -> Result<()> {
+        self.check(&numbers, self.values.len())?;
+        let rows = self.values.len() / self.states;
+        for (at, x) in numbers.into_iter().enumerate() {
+            self.values[at % rows * self.states + at / rows] = x;
+        }
+        Ok(())
+    }
+    /// The row for every combination of parents that gets none of its own.
+    ///
+    /// # Errors
+    /// As [`Cpt::child_fastest`].
+    pub fn default_row(&mut self, numbers: Vec<f64>) -> Result<()> {
+        self.check(&numbers, self.states)?;
+        self.default = Some(numbers);
+        Ok(())
+    }
+    /// The row where the parents have these states.
+    ///
+    /// # Errors
+    /// As [`Cpt::child_fastest`], and for unknown states or a row given twice.
+    pub fn row(&mut self, draft: &Draft, states: &[String], numbers: Vec<f64>) -> Result<()> {
+        self.check(&numbers, self.states)?;
+        if states.len() != self.parents.len() {
+            return Err(Error::input(format!("{} states for {} parents", states.len(), self.parents.len()))
+                .at(format!("the table of '{}'", self.name)));
+        }
+        let mut at = 0;
+        for ((p, card), s) in self.parents.iter().zip(&self.parent_cards).zip(states) {
+            let state = draft.state_of[*p].get(s).ok_or_else(|| {
+                Error::input(format!("'{}' has no state '{s}'", draft.names[*p]))
+                    .at(format!("the table of '{}'", self.name))
+            })?;
+            at = at * card + state;
+        }
+        let row = &mut self.values[at * self.states..][..self.states];
+        if !row[0].is_nan() {
+            return Err(Error::input(format!("the row ({}) stands twice", states.join(", ")))
+                .at(format!("the table of '{}'", self.name)));
+        }
+        row.copy_from_slice(&numbers);
+        Ok(())
+    }
+}

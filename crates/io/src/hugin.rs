@@ -1,0 +1,93 @@
+//! Hugin NET: `node X { states = (…); }` and `potential ( X | A B ) { data = ((…)(…)); }`.
+
+use crate::bayes::Draft;
+use crate::lexer::{Lexer, Token};
+use zipfold_core::factor::Network;
+use zipfold_core::{Error, Result};
+
+/// Reads the text of a `.net` file. Numbers of `data` run with the child fastest and the last parent next.
+///
+/// # Errors
+/// `Input`, with the line, for everything that the format does not allow.
+pub fn parse(text: &str) -> Result<Network> {
+    let mut lex = Lexer::hugin(text);
+    let mut draft = Draft::default();
+    let run = |lex: &mut Lexer<'_>, draft: &mut Draft| -> Result<()> {
+        while let Some(token) = lex.next()? {
+            match token {
+                Token::Word("net" | "class") => {
+                    lex.until("{")?;
+                    lex.block()?;
+                }
+                Token::Word("node") => node(lex, draft)?,
+                Token::Word("discrete") => {
+                    lex.expect_word("node")?;
+                    node(lex, draft)?;
+                }
+                Token::Word("potential") => potential(lex, draft)?,
+                other => return Err(lex.unexpected(other, "net, node or potential")),
+            }
+        }
+        Ok(())
+    };
+    run(&mut lex, &mut draft).map_err(|e| e.at_least(lex.place()))?;
+    draft.finish()
+}
+
+fn node(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
+    let name = lex.name()?.to_string();
+    lex.expect("{")?;
+    let mut states = None;
+    loop {
+        match lex.some()? {
+            Token::Sign("}") => break,
+            Token::Word("states") => {
+                lex.expect("=")?;
+                lex.expect("(")?;
+                states = Some(lex.names_until(")")?);
+                lex.expect(";")?;
+            }
+            Token::Word(_) => lex.until(";")?,
+            other => return Err(lex.unexpected(other, "a field")),
+        }
+    }
+    let states = states.ok_or_else(|| Error::input(format!("node '{name}' has no states")))?;
+    draft.variable(name, states)
+}
+
+fn potential(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
+    lex.expect("(")?;
+    let child = lex.name()?.to_string();
+    let parents = match lex.some()? {
+        Token::Sign(")") => Vec::new(),
+        Token::Sign("|") => lex.names_until(")")?,
+        other => return Err(lex.unexpected(other, "| or )")),
+    };
+    let mut table = draft.table(&child, &parents)?;
+    lex.expect("{")?;
+    loop {
+        match lex.some()? {
+            Token::Sign("}") => break,
+            Token::Word("data") => {
+                lex.expect("=")?;
+                table.child_fastest(nested(lex)?)?;
+            }
+            Token::Word(_) => lex.until(";")?,
+            other => return Err(lex.unexpected(other, "data")),
+        }
+    }
+    draft.add(table)
+}
+
+/// Numbers in nested parentheses up to the semicolon.
+fn nested(lex: &mut Lexer<'_>) -> Result<Vec<f64>> {
+    let mut out = Vec::new();
+    loop {
+        match lex.some()? {
+            Token::Sign(";") => return Ok(out),
+            Token::Sign("(" | ")" | ",") => {}
+            Token::Word(s) => out.push(s.parse().map_err(|_| lex.unexpected(Token::Word(s), "a number"))?),
+            other => return Err(lex.unexpected(other, "a number")),
+        }
+    }
+}

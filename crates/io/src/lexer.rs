@@ -1,0 +1,191 @@
+//! Words, quoted strings, numbers and signs of the network languages, with C and C++ comments.
+
+use crate::tokens::short;
+use zipfold_core::{Error, Result};
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Token<'a> {
+    /// A bare word or number.
+    Word(&'a str),
+    /// A quoted string, without its quotes.
+    Quoted(&'a str),
+    /// One of `{ } ( ) [ ] | , ; =`.
+    Sign(&'a str),
+}
+
+/// Splits a text into tokens.
+#[derive(Debug)]
+pub struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    signs: &'static str,
+}
+
+impl<'a> Lexer<'a> {
+    /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
+    pub fn bif(text: &'a str) -> Self {
+        Lexer { text, at: 0, signs: "{}()[]|,;" }
+    }
+    /// The tokens of a Hugin `text`, where `%` starts a comment.
+    pub fn hugin(text: &'a str) -> Self {
+        Lexer { text, at: 0, signs: "{}()[]|,;=" }
+    }
+    /// Where reading stands.
+    pub fn place(&self) -> String {
+        let line = self.text.as_bytes()[..self.at].iter().filter(|b| **b == b'\n').count() + 1;
+        format!("line {line}, byte {}", self.at)
+    }
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+    fn skip(&mut self) -> Result<()> {
+        loop {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+            let rest = self.rest();
+            let comment = if rest.starts_with("/*") {
+                let end = rest.find("*/").ok_or_else(|| Error::input("a comment does not end").at(self.place()))?;
+                end + 2
+            } else if rest.starts_with("//") || (self.signs.ends_with('=') && rest.starts_with('%')) {
+                rest.find('\n').unwrap_or(rest.len())
+            } else {
+                return Ok(());
+            };
+            self.at += comment;
+        }
+    }
+    /// The next token, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Input` for a comment or string that does not end.
+    #[expect(clippy::should_implement_trait, reason = "it fails")]
+    pub fn next(&mut self) -> Result<Option<Token<'a>>> {
+        self.skip()?;
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else { return Ok(None) };
+        if self.signs.contains(first) {
+            self.at += 1;
+            return Ok(Some(Token::Sign(&rest[..1])));
+        }
+        if first == '"' {
+            let end = rest[1..].find('"').ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
+            self.at += end + 2;
+            return Ok(Some(Token::Quoted(&rest[1..end + 1])));
+        }
+        let signs = self.signs;
+        let len = rest.find(|c: char| c.is_whitespace() || signs.contains(c) || c == '"').unwrap_or(rest.len());
+        self.at += len;
+        Ok(Some(Token::Word(&rest[..len])))
+    }
+    /// The next token; the end is an error.
+    ///
+    /// # Errors
+    /// `Input`.
+    pub fn some(&mut self) -> Result<Token<'a>> {
+        self.next()?.ok_or_else(|| Error::input("the text ends too early").at(self.place()))
+    }
+    /// What to say about a token that does not belong.
+    pub fn unexpected(&self, token: Token<'_>, wanted: &str) -> Error {
+        let (Token::Word(s) | Token::Quoted(s) | Token::Sign(s)) = token;
+        Error::input(format!("'{}' stands where {wanted} should", short(s))).at(self.place())
+    }
+    /// Takes the sign `want`.
+    ///
+    /// # Errors
+    /// `Input` when something else stands there.
+    pub fn expect(&mut self, want: &str) -> Result<()> {
+        match self.some()? {
+            Token::Sign(s) if s == want => Ok(()),
+            other => Err(self.unexpected(other, want)),
+        }
+    }
+    /// Takes the word `want`.
+    ///
+    /// # Errors
+    /// As [`Lexer::expect`].
+    pub fn expect_word(&mut self, want: &str) -> Result<()> {
+        match self.some()? {
+            Token::Word(s) if s == want => Ok(()),
+            other => Err(self.unexpected(other, want)),
+        }
+    }
+    /// A name, bare or quoted.
+    ///
+    /// # Errors
+    /// `Input` when a sign stands there.
+    pub fn name(&mut self) -> Result<&'a str> {
+        match self.some()? {
+            Token::Word(s) | Token::Quoted(s) => Ok(s),
+            other => Err(self.unexpected(other, "a name")),
+        }
+    }
+    /// A whole number.
+    ///
+    /// # Errors
+    /// `Input` when there is none.
+    pub fn count(&mut self) -> Result<usize> {
+        let name = self.name()?;
+        name.parse()
+            .map_err(|_| Error::input(format!("'{}' stands where a whole number should", short(name))).at(self.place()))
+    }
+    /// Names, separated by commas or white space, up to the sign `end`.
+    ///
+    /// # Errors
+    /// `Input` when another sign stands among them.
+    pub fn names_until(&mut self, end: &str) -> Result<Vec<String>> {
+        let mut out = Vec::new();
+        loop {
+            match self.some()? {
+                Token::Sign(s) if s == end => return Ok(out),
+                Token::Sign(",") => {}
+                Token::Word(s) | Token::Quoted(s) => out.push(s.to_string()),
+                other => return Err(self.unexpected(other, "a name")),
+            }
+        }
+    }
+    /// Numbers up to the sign `end`.
+    ///
+    /// # Errors
+    /// `Input` when something else stands among them.
+    pub fn numbers_until(&mut self, end: &str) -> Result<Vec<f64>> {
+        let mut out = Vec::new();
+        loop {
+            match self.some()? {
+                Token::Sign(s) if s == end => return Ok(out),
+                Token::Sign(",") => {}
+                Token::Word(s) => out.push(s.parse().map_err(|_| self.unexpected(Token::Word(s), "a number"))?),
+                other => return Err(self.unexpected(other, "a number")),
+            }
+        }
+    }
+    /// Skips to the sign `end`, which is taken.
+    ///
+    /// # Errors
+    /// `Input` when it never comes.
+    pub fn until(&mut self, end: &str) -> Result<()> {
+        while self.some()?
+            != Token::Sign(match end {
+                "{" => "{",
+                ";" => ";",
+                _ => "}",
+            })
+        {}
+        Ok(())
+    }
+    /// Skips a block whose opening brace was taken.
+    ///
+    /// # Errors
+    /// `Input` when it does not end.
+    pub fn block(&mut self) -> Result<()> {
+        let mut depth = 1;
+        while depth > 0 {
+            match self.some()? {
+                Token::Sign("{") => depth += 1,
+                Token::Sign("}") => depth -= 1,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! A contraction forest under construction: tables joined one after another, and the eliminations that can only help.
+
+/// What makes a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// An input table, by number.
+    Input(usize),
+    /// The product of these nodes, with variables summed.
+    Join(Vec<usize>),
+}
+
+/// One table of the plan.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Where it comes from.
+    pub source: Source,
+    /// Variables it keeps.
+    pub scope: Vec<usize>,
+    /// Variables summed while making it.
+    pub summed: Vec<usize>,
+}
+
+/// Nodes, of which the active ones are still to be joined.
+#[derive(Clone, Debug)]
+pub struct Forest {
+    /// Domain sizes.
+    pub cards: Vec<usize>,
+    /// Variables that are never summed.
+    pub kept: Vec<bool>,
+    /// All nodes, inputs before what uses them.
+    pub nodes: Vec<Node>,
+    /// Whether a node awaits joining.
+    pub active: Vec<bool>,
+    /// Active nodes by variable.
+    of_var: Vec<Vec<usize>>,
+}
+
+/// Most inputs of one join.
+pub const WIDEST_JOIN: usize = 6;
+/// Tables up to this many entries are multiplied into wider ones at once.
+const SMALL: f64 = 4096.0;
+
+impl Forest {
+    /// A forest of input tables with these scopes.
+    pub fn new(cards: &[usize], kept: Vec<bool>, scopes: impl Iterator<Item = Vec<usize>>) -> Self {
+        let mut out = Forest {
+            cards: cards.to_vec(),
+            kept,
+            nodes: Vec::new(),
+            active: Vec::new(),
+            of_var: vec![Vec::new(); cards.len()],
+        };
+        for (at, scope) in scopes.enumerate() {
+            out.push(Node { source: Source::Input(at), scope, summed: Vec::new() });
+        }
+        out
+    }
+    fn push(&mut self, node: Node) -> usize {
+        let id = self.nodes.len();
+        node.scope.iter().for_each(|v| self.of_var[*v].push(id));
+        self.nodes.push(node);
+        self.active.push(true);
+        id
+    }
+    /// Entries of a table over `scope`, as f64 because it may be astronomical.
+    pub fn size(&self, scope: &[usize]) -> f64 {
+        scope.iter().map(|v| self.cards[*v] as f64).product()
+    }
+    /// The variables of `nodes`, sorted.
+    fn union(&self, nodes: &[usize]) -> Vec<usize> {
+        let mut out: Vec<usize> = nodes.iter().flat_map(|n| self.nodes[*n].scope.iter().copied()).collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+    /// Splits `union` into what a join of `nodes` keeps and what it sums: variables that stand nowhere else.
+    fn outcome(&self, nodes: &[usize], union: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        union.iter().partition(|v| self.kept[**v] || self.of_var[**v].iter().any(|n| !nodes.contains(n)))
+    }
+    /// Joins active nodes into one, summing every variable that stands nowhere else.
+    pub fn join(&mut self, nodes: &[usize]) -> usize {
+        let union = self.union(nodes);
+        let (scope, summed) = self.outcome(nodes, &union);
+        for n in nodes {
+            self.active[*n] = false;
+            for v in std::mem::take(&mut self.nodes[*n].scope) {
+                self.of_var[v].retain(|m| m != n);
+                self.nodes[*n].scope.push(v);
+            }
+        }
+        self.push(Node { source: Source::Join(nodes.to_vec()), scope, summed })
+    }
+    /// Eliminates variables as long as the new table is no larger than one it replaces: no order needs to be sought
+    /// for those (chains, trees, leaves, series and everything else of treewidth near the widest input).
+    pub fn eliminate_easy(&mut self) {
+        let mut queued: Vec<bool> = self.kept.iter().map(|k| !k).collect();
+        let mut work: std::collections::VecDeque<usize> = (0..self.cards.len()).filter(|v| queued[*v]).collect();
+        while let Some(v) = work.pop_front() {
+            queued[v] = false;
+            let Some(node) = self.try_easy(v) else { continue };
+            for u in self.nodes[node].scope.clone() {
+                if !self.kept[u] && !std::mem::replace(&mut queued[u], true) {
+                    work.push_back(u);
+                }
+            }
+        }
+        for node in 0..self.nodes.len() {
+            if self.active[node] {
+                self.merge_small(node);
+            }
+        }
+    }
+    fn try_easy(&mut self, v: usize) -> Option<usize> {
+        let nodes = self.of_var[v].clone();
+        if nodes.is_empty() || nodes.len() > 64 {
+            return None;
+        }
+        let union = self.union(&nodes);
+        let (scope, _) = self.outcome(&nodes, &union);
+        let widest = nodes.iter().map(|n| self.size(&self.nodes[*n].scope)).fold(0.0, f64::max);
+        (self.size(&scope) <= widest).then(|| self.join_wide(nodes))
+    }
+    /// Joins any number of nodes, the smallest first, at most [`WIDEST_JOIN`] at a time.
+    pub fn join_wide(&mut self, mut nodes: Vec<usize>) -> usize {
+        while nodes.len() > WIDEST_JOIN {
+            nodes.sort_by(|a, b| self.size(&self.nodes[*b].scope).total_cmp(&self.size(&self.nodes[*a].scope)));
+            let some = nodes.split_off(nodes.len() - WIDEST_JOIN);
+            let one = self.join(&some);
+            nodes.push(one);
+        }
+        self.join(&nodes)
+    }
+    /// Multiplies a small table into one that holds all its variables.
+    fn merge_small(&mut self, node: usize) {
+        let scope = &self.nodes[node].scope;
+        let Some(rarest) = scope.iter().min_by_key(|v| self.of_var[**v].len()) else { return };
+        let home = self.of_var[*rarest].iter().copied().find(|n| {
+            let other = &self.nodes[*n].scope;
+            *n != node && self.size(other) <= SMALL && scope.iter().all(|v| other.contains(v))
+        });
+        if let Some(home) = home {
+            self.join(&[home, node]);
+        }
+    }
+    /// Active nodes grouped so that nodes of different groups share no variable; lone nodes included.
+    pub fn components(&self) -> Vec<Vec<usize>> {
+        let mut group = vec![usize::MAX; self.nodes.len()];
+        let mut out = Vec::new();
+        for start in (0..self.nodes.len()).filter(|n| self.active[*n]) {
+            if group[start] != usize::MAX {
+                continue;
+            }
+            let mut members = vec![start];
+            group[start] = out.len();
+            let mut at = 0;
+            while at < members.len() {
+                for n in self.nodes[members[at]].scope.iter().flat_map(|v| &self.of_var[*v]) {
+                    if group[*n] == usize::MAX {
+                        group[*n] = out.len();
+                        members.push(*n);
+                    }
+                }
+                at += 1;
+            }
+            out.push(members);
+        }
+        out
+    }
+}

@@ -1,0 +1,24 @@
+//! The planner of sum-product problems: simplify, order, fit (DESIGN 9).
+
+pub mod absorb;
+pub mod anneal;
+pub mod barren;
+pub mod cost;
+pub mod forest;
+pub mod greedy;
+pub mod local;
+pub mod plan;
+pub mod random;
+pub mod reduce;
+pub mod scalar;
+pub mod search;
+pub mod slice;
+pub mod sparse;
+pub mod sweep;
+pub mod topology;
+
+pub use cost::{Prediction, Rates};
+pub use forest::{Node, Source};
+pub use plan::{Options, Pass, Plan, plan};
+pub use reduce::{Need, Reduced, Table, reduce};
+pub use scalar::Scalar;

@@ -1,0 +1,186 @@
+//! The plan of a sum-product problem: joins in the order of execution, over one global variable order.
+
+use super::cost::{Prediction, Rates, Weights};
+use super::forest::{Forest, Node, Source};
+use super::local::Local;
+use super::reduce::Reduced;
+use super::search::{Effort, search};
+use super::sweep::Sweep;
+use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
+
+/// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what fresh memory and its traffic
+/// take on the machine of [`Rates::default`].
+const ENTRY: f64 = 64.0;
+
+/// What a plan may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Seed of the order search.
+    pub seed: u64,
+    /// Seconds for the order search; `None` ties them to the predicted execution.
+    pub order_seconds: Option<f64>,
+    /// Bytes that the run may hold.
+    pub memory: u64,
+    /// Predicted seconds beyond which the problem is refused.
+    pub time_limit: f64,
+    /// What the tables are needed for.
+    pub pass: Pass,
+    /// Rates of the device.
+    pub rates: Rates,
+}
+
+/// What happens to tables after they were used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// They go: only the result counts.
+    Forward,
+    /// They stay for a traceback or for sampling.
+    Trace,
+    /// They stay for the backward sweep.
+    Sweep,
+}
+
+/// Joins in the order of execution. Scopes follow one global order: the variable summed first stands first (slowest), so
+/// that variables which live long, and stand in most tables, run fastest.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Domain sizes.
+    pub cards: Vec<usize>,
+    /// All tables, inputs of a join before it.
+    pub nodes: Vec<Node>,
+    /// Tables that nothing uses: one for each component.
+    pub roots: Vec<usize>,
+    /// Place of each variable in the global order.
+    pub rank: Vec<u32>,
+    /// Variables conditioned on, to fit the memory.
+    pub sliced: Vec<usize>,
+    /// The backward sweep, if there is one.
+    pub sweep: Sweep,
+    /// What the run will take.
+    pub prediction: Prediction,
+    /// Tree cost of each component with more than one table left after easy eliminations, and its variables.
+    pub hard: Vec<(usize, f64)>,
+}
+
+/// Plans the contraction of `reduced`, never summing the reduced variables `kept`.
+///
+/// # Errors
+/// `Resource` when the cheapest plan found needs more memory or time than allowed; the message says how much.
+pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan> {
+    let mut keep = vec![false; reduced.cards.len()];
+    kept.iter().for_each(|v| keep[*v] = true);
+    let mut forest = Forest::new(&reduced.cards, keep, reduced.tables.iter().map(|t| t.scope.clone()));
+    forest.eliminate_easy();
+    let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
+    let passes = if options.pass == Pass::Sweep { 3.0 } else { 1.0 };
+    let effort = Effort { seed: options.seed, seconds: options.order_seconds, unit: passes / options.rates.matrix };
+    let mut hard = Vec::new();
+    for component in forest.components() {
+        if component.len() == 1 {
+            if !forest.nodes[component[0]].scope.iter().all(|v| forest.kept[*v]) {
+                forest.join(&component);
+            }
+            continue;
+        }
+        let local = Local::new(&forest, &component);
+        let tree = search(&local, &weights, effort);
+        hard.push((local.variables.len(), tree.cost(&local, &weights)));
+        let mut ids = local.nodes.clone();
+        ids.resize(tree.children.len(), usize::MAX);
+        for at in tree.post_order() {
+            ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
+        }
+    }
+    let mut out = assemble(forest, options);
+    out.hard = hard;
+    super::slice::fit(&mut out, options)?;
+    refuse_hopeless(&out, options)?;
+    Ok(out)
+}
+
+fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
+    let p = &plan.prediction;
+    if p.seconds <= options.time_limit {
+        return Ok(());
+    }
+    let slices: f64 = plan.sliced.iter().map(|v| (plan.cards[*v] as f64).log2()).sum();
+    Err(Error::resource(format!(
+        "the network is too wide for exact inference here: width {}, {:.3e} operations, 2^{slices:.0} slices of at most 2^{:.0} entries, about {:.3e} seconds",
+        p.width, p.flops, p.largest, p.seconds
+    ))
+    .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
+    .remedy("more evidence, a longer --order-time, more --memory, or a --time-limit above the prediction"))
+}
+
+/// The refusal when even full slicing does not fit.
+pub(super) fn refuse_memory(needed: f64, plan: &Plan, options: &Options) -> Error {
+    Error::resource(format!(
+        "the tables need {} (width {}, largest table 2^{:.0} entries)",
+        human_bytes(needed.min(1.8e19) as u64),
+        plan.prediction.width,
+        plan.prediction.largest
+    ))
+    .limit(format!("memory {}", human_bytes(options.memory)))
+    .remedy(format!("--memory {} or more", human_bytes_up(needed.min(1.8e19) as u64)))
+}
+
+/// Numbers the nodes in the order of execution and sorts every scope by the global variable order.
+fn assemble(forest: Forest, options: &Options) -> Plan {
+    let roots: Vec<usize> = (0..forest.nodes.len()).filter(|n| forest.active[*n]).collect();
+    let weight = subtree_peaks(&forest);
+    let order = execution_order(&forest, &roots, &weight);
+    let mut new = vec![0; forest.nodes.len()];
+    order.iter().enumerate().for_each(|(at, n)| new[*n] = at);
+    let summed = order.iter().flat_map(|n| forest.nodes[*n].summed.iter().copied());
+    let kept = (0..forest.cards.len()).filter(|v| forest.kept[*v]);
+    let mut rank = vec![0u32; forest.cards.len()];
+    summed.chain(kept).enumerate().for_each(|(place, v)| rank[v] = place as u32);
+    let mut nodes: Vec<Node> = order.iter().map(|n| forest.nodes[*n].clone()).collect();
+    for node in &mut nodes {
+        node.scope.sort_by_key(|v| rank[*v]);
+        node.summed.sort_by_key(|v| rank[*v]);
+        if let Source::Join(inputs) = &mut node.source {
+            inputs.iter_mut().for_each(|n| *n = new[*n]);
+        }
+    }
+    let sweep = if options.pass == Pass::Sweep { Sweep::all(&nodes, &forest.cards) } else { Sweep::default() };
+    Plan {
+        cards: forest.cards,
+        nodes,
+        rank,
+        roots: roots.into_iter().map(|n| new[n]).collect(),
+        sliced: Vec::new(),
+        sweep,
+        prediction: Prediction::default(),
+        hard: Vec::new(),
+    }
+}
+
+/// Entries that the largest table below each node has.
+fn subtree_peaks(forest: &Forest) -> Vec<f64> {
+    let mut out: Vec<f64> = forest.nodes.iter().map(|n| forest.size(&n.scope)).collect();
+    for at in 0..forest.nodes.len() {
+        if let Source::Join(inputs) = &forest.nodes[at].source {
+            out[at] = inputs.iter().map(|n| out[*n]).fold(out[at], f64::max);
+        }
+    }
+    out
+}
+
+/// Post-order, the input with the largest tables below it first, so that little is held meanwhile.
+fn execution_order(forest: &Forest, roots: &[usize], weight: &[f64]) -> Vec<usize> {
+    let mut out = Vec::with_capacity(forest.nodes.len());
+    let mut stack: Vec<(usize, bool)> = roots.iter().rev().map(|n| (*n, false)).collect();
+    while let Some((n, ready)) = stack.pop() {
+        match &forest.nodes[n].source {
+            Source::Join(inputs) if !ready => {
+                stack.push((n, true));
+                let mut inputs = inputs.clone();
+                inputs.sort_by(|a, b| weight[*a].total_cmp(&weight[*b]));
+                stack.extend(inputs.into_iter().map(|i| (i, false)));
+            }
+            _ => out.push(n),
+        }
+    }
+    out
+}

@@ -1,0 +1,101 @@
+//! The order portfolio: greedy orders first, then annealing from the best, for as long as it pays.
+//!
+//! Effort is counted in moves and never by a clock, so a plan depends on the problem, the options and the seed alone.
+
+use super::anneal::{Schedule, anneal};
+use super::cost::Weights;
+use super::greedy::{Rule, order};
+use super::local::Local;
+use super::random::Random;
+use super::sparse;
+use super::topology::Topology;
+use rayon::prelude::*;
+
+/// Effort and seed of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Seconds of search allowed; `None` ties them to the predicted seconds of execution.
+    pub seconds: Option<f64>,
+    /// Seconds of execution for one unit of tree cost.
+    pub unit: f64,
+}
+
+/// Annealing moves a second on one core (`explain` compares with what a run took).
+const MOVES: f64 = 6e6;
+/// Seconds that scoring takes for one word of a neighbour's row.
+const WORD: f64 = 1e-9;
+/// Seconds that building and grading a tree takes for one join.
+const JOIN: f64 = 1e-6;
+/// Chains of one round, whatever the number of threads.
+const CHAINS: usize = 4;
+/// Above this many bits the interaction graph is kept sparse.
+const DENSE_BITS: usize = 1 << 14;
+/// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
+const HOPELESS: f64 = 1e12;
+
+/// The best tree found for one component.
+pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Topology {
+    let start = greedy(local, weights, effort);
+    let seconds = |cost: f64| cost * effort.unit;
+    let (mut best, mut cost) = start;
+    let joins = best.children.len() - best.leaves;
+    let mut spent = 0.0;
+    let mut round = 0u64;
+    let mut slice = 0.01f64;
+    loop {
+        let allowed =
+            effort.seconds.unwrap_or(if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(60.0) });
+        if joins < 2 || spent + 0.5 * slice > allowed {
+            return best;
+        }
+        let chain = slice.min(allowed - spent);
+        let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
+        let found = (0..CHAINS).into_par_iter().map(|c| {
+            let hot = [0.4, 1.0, 2.0, 4.0][c % 4];
+            let mut random = Random::new(effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9));
+            anneal(local, weights, &best, Schedule { sweeps, hot, cold: 0.05 }, &mut random)
+        });
+        let found: Vec<_> = found.collect();
+        for (tree, total) in found {
+            if total < cost {
+                (best, cost) = (tree, total);
+            }
+        }
+        spent += chain;
+        slice *= 1.6;
+        round += 1;
+    }
+}
+
+/// The best of the greedy orders; restarts with noise as long as the predicted execution is worth them.
+fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
+    let grade = |order: &[usize]| {
+        let tree = Topology::from_order(local, order);
+        let cost = tree.cost(local, weights);
+        (tree, cost)
+    };
+    if local.words * 64 > DENSE_BITS {
+        return grade(&sparse::order(local, 512));
+    }
+    let rules = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
+    let mut random = Random::new(effort.seed);
+    let (first, words) = order(local, rules[0], 0.0, &mut random);
+    let mut best = grade(&first);
+    let one = words * WORD + local.tables() as f64 * JOIN;
+    let mut spent = one;
+    for attempt in 1..64 {
+        let allowed = effort.seconds.map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s).min(1.0);
+        if spent + one > allowed && (attempt > 1 || one > 1.0) {
+            break;
+        }
+        let noise = if attempt < 4 { 0.0 } else { 0.3 };
+        let next = grade(&order(local, rules[attempt % 4], noise, &mut random).0);
+        if next.1 < best.1 {
+            best = next;
+        }
+        spent += one;
+    }
+    best
+}

@@ -1,0 +1,135 @@
+//! Predictions for a plan, and slicing: conditioning on variables until the tables fit the memory.
+
+use super::cost::{Prediction, Rates};
+use super::forest::{Node, Source};
+use super::plan::{Options, Pass, Plan, refuse_memory};
+
+/// Bytes that a run holds beside its tables: packing buffers, stacks, the network as it was read.
+pub const FIXED_BYTES: f64 = 16e6;
+
+/// Predicts the plan; slices it as far as its memory demands.
+///
+/// # Errors
+/// `Resource` when a single slice cannot be made small enough.
+pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
+    let mut log2: Vec<f64> = plan.cards.iter().map(|c| (*c as f64).log2()).collect();
+    plan.prediction = predict(plan, &log2, options);
+    let room = options.memory as f64 - FIXED_BYTES.min(options.memory as f64 / 2.0);
+    while plan.prediction.peak_bytes > room && plan.prediction.seconds < 1e30 {
+        let Some((v, after)) = best_slice(plan, &log2, options) else {
+            return Err(refuse_memory(plan.prediction.peak_bytes + FIXED_BYTES, plan, options));
+        };
+        log2[v] = 0.0;
+        plan.sliced.push(v);
+        plan.prediction = after;
+    }
+    Ok(())
+}
+
+/// The variable of the largest tables whose slicing costs the least time for the bytes it saves.
+fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Prediction)> {
+    let size = |n: &Node| n.scope.iter().map(|v| log2[*v]).sum::<f64>();
+    let largest = plan.nodes.iter().map(size).fold(0.0, f64::max);
+    let mut candidates: Vec<usize> =
+        plan.nodes.iter().filter(|n| size(n) > largest - 1.0).flat_map(|n| n.scope.iter().copied()).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    let kept = |v: &usize| plan.roots.iter().any(|r| plan.nodes[*r].scope.contains(v));
+    let grade = |v: usize| {
+        let mut with = log2.to_vec();
+        with[v] = 0.0;
+        let after = predict_sliced(plan, &with, options, &[v]);
+        let saved = plan.prediction.peak_bytes / after.peak_bytes;
+        let slower = (after.seconds / plan.prediction.seconds).max(1.0);
+        (v, after, slower.ln() / saved.ln().max(1e-9))
+    };
+    let graded = candidates.into_iter().filter(|v| log2[*v] > 0.0 && !kept(v)).map(grade);
+    graded.min_by(|a, b| a.2.total_cmp(&b.2)).map(|(v, after, _)| (v, after))
+}
+
+fn predict(plan: &Plan, log2: &[f64], options: &Options) -> Prediction {
+    predict_sliced(plan, log2, options, &[])
+}
+
+/// What `plan` takes with the variables of zero `log2` (and `more`) sliced.
+fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) -> Prediction {
+    let mut out = Prediction::default();
+    let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(|v| log2[*v]).sum()).collect();
+    for (at, node) in plan.nodes.iter().enumerate() {
+        let Source::Join(inputs) = &node.source else { continue };
+        let union = sizes[at] + node.summed.iter().map(|v| log2[*v]).sum::<f64>();
+        let contractions = 1.0 + gradients(plan, at);
+        let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
+        out.flops += contractions * union.exp2() * inputs.len() as f64;
+        out.bytes += contractions * entries * 8.0;
+        out.seconds += contractions * join_seconds(&options.rates, union, entries, &sizes, inputs, sizes[at]);
+        out.width = out.width.max((node.scope.len() + node.summed.len()).saturating_sub(1));
+    }
+    let slices: f64 = plan.sliced.iter().chain(more).map(|v| plan.cards[*v] as f64).product();
+    out.flops *= slices;
+    out.bytes *= slices;
+    out.seconds *= slices;
+    out.largest = sizes.iter().copied().fold(0.0, f64::max);
+    out.peak_bytes = peak(plan, &sizes, options.pass);
+    out
+}
+
+/// Contractions of the backward sweep at one join.
+fn gradients(plan: &Plan, at: usize) -> f64 {
+    match &plan.nodes[at].source {
+        Source::Join(inputs) if !plan.sweep.gradient.is_empty() => {
+            inputs.iter().filter(|n| plan.sweep.gradient[**n]).count() as f64
+        }
+        _ => 0.0,
+    }
+}
+
+/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel.
+fn join_seconds(rates: &Rates, union: f64, entries: f64, sizes: &[f64], inputs: &[usize], out: f64) -> f64 {
+    let rate = match inputs {
+        [a, b] => {
+            // Rows and columns of the product: what one input lacks of the union.
+            let (rows, cols) = (union - sizes[*b], union - sizes[*a]);
+            let depth = union - out;
+            if rows.min(cols) >= 3.0 && depth >= 1.0 {
+                rates.matrix / (1.0 + 16.0 / depth.min(8.0).exp2())
+            } else {
+                rates.bucket
+            }
+        }
+        _ => rates.bucket,
+    };
+    rates.start + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
+}
+
+/// Bytes held at one time, following the executor: inputs are copied once, tables go after their last use.
+fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
+    let bytes = |n: usize| sizes[n].exp2() * 8.0;
+    let (mut live, mut most) = (0.0f64, 0.0f64);
+    for (at, node) in plan.nodes.iter().enumerate() {
+        live += bytes(at);
+        most = most.max(live);
+        if let (Source::Join(inputs), Pass::Forward) = (&node.source, pass) {
+            inputs.iter().for_each(|n| live -= bytes(*n));
+        }
+    }
+    if pass != Pass::Sweep {
+        return most;
+    }
+    for (at, node) in plan.nodes.iter().enumerate().rev() {
+        let Source::Join(inputs) = &node.source else { continue };
+        let wanted = inputs.iter().filter(|n| plan.sweep.gradient[**n]);
+        live += wanted.map(|n| bytes(*n)).sum::<f64>();
+        most = most.max(live);
+        inputs
+            .iter()
+            .filter(|n| !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_)))
+            .for_each(|n| {
+                live -= bytes(*n) * if plan.sweep.gradient[*n] { 2.0 } else { 1.0 };
+            });
+        if plan.sweep.gradient[at] {
+            live -= 2.0 * bytes(at);
+        }
+    }
+    most
+}

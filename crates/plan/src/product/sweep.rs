@@ -1,0 +1,38 @@
+//! The backward sweep: which tables need a gradient, and where each variable's marginal is read off.
+//!
+//! Reverse-mode differentiation of log Z over the contraction tree gives every node the table of all that is outside it;
+//! node table times gradient, summed to a variable, is that variable's unnormalised marginal.
+
+use super::forest::{Node, Source};
+
+/// What the backward sweep does.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    /// Whether a node's gradient is needed, by node.
+    pub gradient: Vec<bool>,
+    /// By join: the inputs at which marginals are read, with the variables read there.
+    pub readouts: Vec<Vec<(usize, Vec<usize>)>>,
+}
+
+impl Sweep {
+    /// The sweep for marginals of every summed variable.
+    pub fn all(nodes: &[Node], cards: &[usize]) -> Self {
+        let size = |n: usize| nodes[n].scope.iter().map(|v| cards[*v] as f64).product::<f64>();
+        let mut out = Sweep { gradient: vec![false; nodes.len()], readouts: vec![Vec::new(); nodes.len()] };
+        for (at, node) in nodes.iter().enumerate() {
+            let Source::Join(inputs) = &node.source else { continue };
+            for v in &node.summed {
+                let holders = inputs.iter().copied().filter(|n| nodes[*n].scope.contains(v));
+                let Some(home) = holders.min_by(|a, b| size(*a).total_cmp(&size(*b))) else { continue };
+                out.gradient[home] = true;
+                match out.readouts[at].iter_mut().find(|(n, _)| *n == home) {
+                    Some((_, vars)) => vars.push(*v),
+                    None => out.readouts[at].push((home, vec![*v])),
+                }
+            }
+            let below = inputs.iter().any(|n| out.gradient[*n]);
+            out.gradient[at] = below;
+        }
+        out
+    }
+}

@@ -1,0 +1,407 @@
+//! Exact inference: simplify → order → fit → execute → answer.
+
+use rayon::prelude::*;
+use std::time::Instant;
+use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task, Var};
+use zipfold_core::{Budget, Error, Precision, Result};
+use zipfold_cpu::product::{Engine, Fold, Real};
+use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
+
+/// How a question is to be answered.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bytes that may be held.
+    pub memory: u64,
+    /// f64, or f32 at twice the speed and half the memory.
+    pub precision: Precision,
+    /// Seed of the order search and of samples.
+    pub seed: u64,
+    /// Seconds for the order search; `None` ties them to the predicted execution.
+    pub order_seconds: Option<f64>,
+    /// Predicted seconds beyond which a problem is refused.
+    pub time_limit: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 600.0 }
+    }
+}
+
+/// An answer and what it took.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// The answer.
+    pub answer: Answer,
+    /// The plan that was executed (for MMAP that of its last stage); `None` when simplification settled everything.
+    pub plan: Option<Plan>,
+    /// Seconds of simplification, order search, execution.
+    pub seconds: [f64; 3],
+    /// The most bytes held in tables at one time.
+    pub peak_bytes: u64,
+    /// Things the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Answers `task` about `network` given `evidence`.
+///
+/// # Errors
+/// `Request` for variables that do not exist or are named twice; `Resource` when the network is too wide.
+pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Settings) -> Result<Inferred> {
+    let asked = match task {
+        Task::Mmap(vars) | Task::Sum(vars) => &vars[..],
+        _ => &[],
+    };
+    zipfold_core::factor::table::check_scope(asked, network.cards())
+        .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
+    let mut out = match task {
+        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings)?,
+        _ => Run::new(network, evidence, task, settings)?.answer(task)?,
+    };
+    out.warnings.extend(row_warning(network));
+    Ok(out)
+}
+
+/// The plan that [`infer`] would execute, without executing it (MMAP: of its first stage).
+///
+/// # Errors
+/// As [`infer`].
+pub fn explain(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    settings: &Settings,
+) -> Result<(Reduced, Option<Plan>)> {
+    let run = Run::new(network, evidence, task, settings)?;
+    Ok((run.reduced, run.plan))
+}
+
+/// Rows of conditional tables that do not sum to one are used as they are, and reported when they are off by more than 1e-3.
+fn row_warning(network: &Network) -> Option<String> {
+    let (at, off) = network.worst_row()?;
+    let child = network.factors()[at].scope().last()?;
+    (off > 1e-3).then(|| {
+        format!(
+            "a row of the table of '{}' sums to one only within {off:.1e}; it is used as it is",
+            network.name(*child)
+        )
+    })
+}
+
+/// A problem on its way.
+struct Run<'a> {
+    network: &'a Network,
+    settings: &'a Settings,
+    reduced: Reduced,
+    plan: Option<Plan>,
+    pass: Pass,
+    fold: Fold,
+    seconds: [f64; 3],
+}
+
+impl<'a> Run<'a> {
+    fn new(network: &'a Network, evidence: &Evidence, task: &Task, settings: &'a Settings) -> Result<Self> {
+        let start = Instant::now();
+        let (need, pass, fold, keep) = match task {
+            Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
+            Task::Sum(keep) | Task::Mmap(keep) => (Need::Total, Pass::Forward, Fold::Sum, &keep[..]),
+            Task::Mar => (Need::Every, Pass::Sweep, Fold::Sum, &[][..]),
+            Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
+            Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
+        };
+        let reduced = reduce(network, evidence, need, keep);
+        let simplified = start.elapsed().as_secs_f64();
+        let kept: Vec<usize> = keep.iter().filter_map(|v| reduced.number[*v]).collect();
+        let options = Options {
+            seed: settings.seed,
+            order_seconds: settings.order_seconds,
+            memory: settings.memory,
+            time_limit: settings.time_limit,
+            pass,
+            rates: Rates::default(),
+        };
+        let plan =
+            if reduced.impossible || reduced.tables.is_empty() { None } else { Some(plan(&reduced, &kept, &options)?) };
+        let ordered = start.elapsed().as_secs_f64() - simplified;
+        Ok(Run { network, settings, reduced, plan, pass, fold, seconds: [simplified, ordered, 0.0] })
+    }
+    fn answer(self, task: &Task) -> Result<Inferred> {
+        match self.settings.precision {
+            Precision::F64 => self.execute::<f64>(task),
+            Precision::F32 => self.execute::<f32>(task),
+        }
+    }
+    fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
+        let start = Instant::now();
+        let budget = Budget::new(self.settings.memory);
+        let answer = if self.reduced.impossible {
+            Answer::Impossible
+        } else {
+            match task {
+                Task::Pr => self.total::<T>(&budget)?,
+                Task::Mar => self.marginals::<T>(&budget)?,
+                Task::Map => self.mode::<T>(&budget)?,
+                Task::Sum(keep) | Task::Mmap(keep) => self.table::<T>(keep, &budget)?,
+                Task::Samples(many) => self.samples::<T>(*many, &budget)?,
+            }
+        };
+        self.seconds[2] = start.elapsed().as_secs_f64();
+        Ok(Inferred { answer, plan: self.plan, seconds: self.seconds, peak_bytes: budget.peak(), warnings: Vec::new() })
+    }
+    fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
+        self.plan.as_ref().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
+    }
+    fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        let mut z = Scalar::ZERO;
+        match self.engine(budget) {
+            None => z = Scalar::ONE,
+            Some(engine) => {
+                for index in 0..engine.slices() {
+                    z = z.plus(engine.total(&engine.forward::<T>(&engine.slice(index))?));
+                }
+            }
+        }
+        let z = z.times(self.reduced.scale);
+        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Pr(z.log10()) })
+    }
+    fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        let mut z = Scalar::ZERO;
+        let mut sums: Vec<Vec<Scalar>> = self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+        match self.engine(budget) {
+            None => z = Scalar::ONE,
+            Some(engine) => {
+                for index in 0..engine.slices() {
+                    let slice = engine.slice(index);
+                    let forward = engine.forward::<T>(&slice)?;
+                    let part = engine.total(&forward);
+                    z = z.plus(part);
+                    if !part.is_zero() {
+                        engine.backward(forward, &slice, &mut sums)?;
+                    }
+                }
+            }
+        }
+        let z = z.times(self.reduced.scale);
+        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&sums)) })
+    }
+    /// Marginals of the original variables and states.
+    fn expand(&self, sums: &[Vec<Scalar>]) -> Vec<Vec<f64>> {
+        let of = |v: Var| {
+            let mut row = vec![0.0; self.network.cards()[v]];
+            if let Some(s) = self.reduced.settled[v] {
+                row[s as usize] = 1.0;
+            }
+            let Some(n) = self.reduced.number[v] else { return row };
+            let top = sums[n].iter().filter(|s| !s.is_zero()).map(|s| s.exponent).max().unwrap_or(0);
+            let own: Vec<f64> = sums[n].iter().map(|s| Scalar { exponent: s.exponent - top, ..*s }.value()).collect();
+            let total: f64 = own.iter().sum();
+            self.reduced.states[n].iter().zip(&own).for_each(|(s, p)| row[*s as usize] = p / total);
+            row
+        };
+        (0..self.network.cards().len()).into_par_iter().map(of).collect()
+    }
+    /// Values of the original variables.
+    fn assignment(&self, states: &[usize]) -> Vec<usize> {
+        let of = |v: Var| match (self.reduced.settled[v], self.reduced.number[v]) {
+            (Some(s), _) => s as usize,
+            (None, Some(n)) => self.reduced.states[n][states[n]] as usize,
+            (None, None) => 0,
+        };
+        (0..self.network.cards().len()).map(of).collect()
+    }
+    fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        let mut best = (Scalar::ZERO, Vec::new());
+        match self.engine(budget) {
+            None => best.0 = Scalar::ONE,
+            Some(engine) => {
+                for index in 0..engine.slices() {
+                    let slice = engine.slice(index);
+                    let forward = engine.forward::<T>(&slice)?;
+                    let top = engine.total(&forward);
+                    if best.0.is_zero() || (!top.is_zero() && top.ln() > best.0.ln()) {
+                        best = (top, engine.trace(&forward, &slice, None));
+                    }
+                }
+            }
+        }
+        let top = best.0.times(self.reduced.scale);
+        Ok(if top.is_zero() { Answer::Impossible } else { Answer::Map(top.log10(), self.assignment(&best.1)) })
+    }
+    fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
+        let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
+        let Some(engine) = self.engine(budget) else {
+            return Ok(Answer::Samples(self.reduced.scale.log10(), vec![self.assignment(&[]); many]));
+        };
+        let one = |index: usize| engine.forward::<T>(&engine.slice(index));
+        let mut parts = Vec::with_capacity(engine.slices());
+        for index in 0..engine.slices() {
+            parts.push(engine.total(&one(index)?));
+        }
+        let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
+        if z.is_zero() {
+            return Ok(Answer::Impossible);
+        }
+        let share: Vec<f64> = parts.iter().map(|p| if p.is_zero() { 0.0 } else { (p.ln() - z.ln()).exp() }).collect();
+        let mut wanted: Vec<usize> = (0..many).map(|_| draw(&share, random.unit())).collect();
+        wanted.sort_unstable();
+        let mut out = Vec::with_capacity(many);
+        for group in wanted.chunk_by(|a, b| a == b) {
+            let slice = engine.slice(group[0]);
+            let forward = one(group[0])?;
+            out.extend(group.iter().map(|_| self.assignment(&engine.trace(&forward, &slice, Some(&mut random)))));
+        }
+        Ok(Answer::Samples(z.times(self.reduced.scale).log10(), out))
+    }
+    fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
+        let mut sum: Vec<Scalar> = vec![Scalar::ONE];
+        let mut scope = Vec::new();
+        if let Some(engine) = self.engine(budget) {
+            for index in 0..engine.slices() {
+                let (vars, part) = engine.kept(&engine.forward::<T>(&engine.slice(index))?)?;
+                scope = vars;
+                if index == 0 {
+                    sum = part;
+                } else {
+                    sum.iter_mut().zip(part).for_each(|(s, p)| *s = s.plus(p));
+                }
+            }
+        }
+        if sum.iter().all(|s| s.is_zero()) {
+            return Ok(Answer::Impossible);
+        }
+        Ok(self.spread(keep, &scope, &sum))
+    }
+    /// The table over original states of `keep`, in the order asked, with zeros where evidence or zeros forbid.
+    fn spread(&self, keep: &[Var], scope: &[usize], sum: &[Scalar]) -> Answer {
+        let top = sum.iter().filter(|s| !s.is_zero()).map(|s| s.exponent).max().unwrap_or(0);
+        let cards: Vec<usize> = keep.iter().map(|v| self.network.cards()[*v]).collect();
+        let mut strides = vec![0usize; keep.len()];
+        let mut stride = 1;
+        for n in scope.iter().rev() {
+            if let Some(at) = keep.iter().position(|v| self.reduced.number[*v] == Some(*n)) {
+                strides[at] = stride;
+            }
+            stride *= self.reduced.cards[*n];
+        }
+        let place = |at: usize, s: usize| match (self.reduced.settled[keep[at]], self.reduced.number[keep[at]]) {
+            (Some(only), _) => (only as usize == s).then_some(0),
+            (None, Some(n)) => self.reduced.states[n].iter().position(|t| *t as usize == s).map(|i| i * strides[at]),
+            (None, None) => Some(0),
+        };
+        let mut state = vec![0usize; keep.len()];
+        let mut values = Vec::new();
+        for _ in 0..cards.iter().product::<usize>() {
+            let at = state.iter().enumerate().try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
+            values.push(at.map_or(0.0, |at| Scalar { exponent: sum[at].exponent - top, ..sum[at] }.value()));
+            zipfold_plan::product::reduce::step(&mut state, |i| cards[i]);
+        }
+        let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
+        Answer::Sum(keep.to_vec(), values, scale.log10())
+    }
+}
+
+fn draw(share: &[f64], mut at: f64) -> usize {
+    let last = share.iter().rposition(|s| *s > 0.0).unwrap_or(0);
+    for (index, s) in share.iter().enumerate() {
+        if at < *s {
+            return index;
+        }
+        at -= s;
+    }
+    last
+}
+
+/// MMAP in two stages: the other variables are summed out, component by component, and a MAP of what is left follows.
+fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: &Settings) -> Result<Inferred> {
+    let mut asked = vec![false; network.cards().len()];
+    vars.iter().for_each(|v| asked[*v] = true);
+    let mut factors = Vec::new();
+    let mut scale = 0.0;
+    let mut seconds = [0.0; 3];
+    for group in groups(network, &asked) {
+        let part = Network::new(
+            Kind::Markov,
+            network.cards().to_vec(),
+            group.iter().map(|f| network.factors()[*f].clone()).collect(),
+        )?;
+        let mut keep: Vec<Var> =
+            part.factors().iter().flat_map(|f| f.scope().iter().copied()).filter(|v| asked[*v]).collect();
+        keep.sort_unstable();
+        keep.dedup();
+        let (part, own) = compact(&part, evidence, &keep)?;
+        let task = Task::Sum((0..keep.len()).collect());
+        let done = Run::new(&part, &own, &task, settings)?.answer(&task)?;
+        done.seconds.iter().zip(&mut seconds).for_each(|(d, s)| *s += d);
+        match done.answer {
+            Answer::Sum(_, values, log10) => {
+                factors.push(Factor::new(keep, values, network.cards())?);
+                scale += log10;
+            }
+            _ => return Ok(Inferred { answer: Answer::Impossible, ..done }),
+        }
+    }
+    let free = (0..network.cards().len()).filter(|v| !asked[*v] && evidence.get(*v).is_none());
+    let used: std::collections::HashSet<Var> =
+        network.factors().iter().flat_map(|f| f.scope().iter().copied()).collect();
+    scale += free.filter(|v| !used.contains(v)).map(|v| (network.cards()[v] as f64).log10()).sum::<f64>();
+    let rest = Network::new(Kind::Markov, network.cards().to_vec(), factors)?;
+    let fixed = Evidence::new(
+        (0..rest.cards().len()).filter_map(|v| if asked[v] { evidence.get(v).map(|x| (v, x)) } else { Some((v, 0)) }),
+        rest.cards(),
+    )?;
+    let mut done = Run::new(&rest, &fixed, &Task::Map, settings)?.answer(&Task::Map)?;
+    done.seconds.iter_mut().zip(seconds).for_each(|(d, s)| *d += s);
+    if let Answer::Map(log10, states) = &done.answer {
+        done.answer = Answer::Mmap(log10 + scale, vars.iter().map(|v| (*v, states[*v])).collect());
+    }
+    Ok(done)
+}
+
+/// Factors grouped by the variables that are summed: groups share asked variables only.
+fn groups(network: &Network, asked: &[bool]) -> Vec<Vec<usize>> {
+    let mut of_var: Vec<Vec<usize>> = vec![Vec::new(); asked.len()];
+    for (at, f) in network.factors().iter().enumerate() {
+        f.scope().iter().filter(|v| !asked[**v]).for_each(|v| of_var[*v].push(at));
+    }
+    let mut seen = vec![false; network.factors().len()];
+    let mut out = Vec::new();
+    for start in 0..seen.len() {
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        let mut group = vec![start];
+        let mut at = 0;
+        while at < group.len() {
+            for v in network.factors()[group[at]].scope().iter().filter(|v| !asked[**v]) {
+                for f in std::mem::take(&mut of_var[*v]) {
+                    if !std::mem::replace(&mut seen[f], true) {
+                        group.push(f);
+                    }
+                }
+            }
+            at += 1;
+        }
+        out.push(group);
+    }
+    out
+}
+
+/// The network over the variables its factors use, `keep` numbered first, and the evidence on them.
+fn compact(network: &Network, evidence: &Evidence, keep: &[Var]) -> Result<(Network, Evidence)> {
+    let mut new = std::collections::HashMap::new();
+    let all = keep.iter().chain(network.factors().iter().flat_map(|f| f.scope()));
+    let mut cards = Vec::new();
+    for v in all {
+        new.entry(*v).or_insert_with(|| {
+            cards.push(network.cards()[*v]);
+            cards.len() - 1
+        });
+    }
+    let factors = network
+        .factors()
+        .iter()
+        .map(|f| Factor::new(f.scope().iter().map(|v| new[v]).collect(), f.values().to_vec(), &cards))
+        .collect::<Result<Vec<_>>>()?;
+    let own = Evidence::new(evidence.iter().filter_map(|(v, x)| new.get(&v).map(|n| (*n, x))), &cards)?;
+    Ok((Network::new(Kind::Markov, cards, factors)?, own))
+}

@@ -1,0 +1,101 @@
+//! Random networks against enumeration: every task, with zeros, evidence, one-state variables, repeated scopes and slices.
+
+use zipfold::infer::{Settings, infer};
+use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Oracle, Task};
+use zipfold_plan::product::random::Random;
+
+/// A random network of up to `most` variables whose configurations can be enumerated.
+fn network(random: &mut Random, most: usize, binary: bool) -> Network {
+    let n = 1 + random.below(most);
+    let mut total = 1usize;
+    let cards: Vec<usize> = (0..n)
+        .map(|_| {
+            let c = if binary { 2 } else { 1 + random.below(4) };
+            let c = if total * c > 1 << 14 { 1 } else { c };
+            total *= c;
+            c
+        })
+        .collect();
+    let zeros = [0.0, 0.0, 0.2, 0.5][random.below(4)];
+    let wild = random.below(5) == 0;
+    let factors = (0..random.below(2 * n) + 1)
+        .map(|_| {
+            let mut scope: Vec<usize> = (0..random.below(5)).map(|_| random.below(n)).collect();
+            let mut seen = std::collections::HashSet::new();
+            scope.retain(|v| seen.insert(*v));
+            let entries = scope.iter().map(|v| cards[*v]).product();
+            let value = |r: &mut Random| match r.unit() < zeros {
+                true => 0.0,
+                false if wild => (r.unit() * 60.0 - 30.0).exp2().powi(12),
+                false => r.unit() + 0.01,
+            };
+            Factor::new(scope, (0..entries).map(|_| value(random)).collect(), &cards).unwrap()
+        })
+        .collect();
+    Network::new(Kind::Markov, cards, factors).unwrap()
+}
+
+fn evidence(random: &mut Random, network: &Network) -> Evidence {
+    let mut out = Evidence::none();
+    for (v, c) in network.cards().iter().enumerate() {
+        if random.below(6) == 0 {
+            out.add(v, random.below(*c), network.cards()).unwrap();
+        }
+    }
+    out
+}
+
+fn near(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance
+}
+
+fn compare(got: &Answer, want: &Answer, tolerance: f64, network: &Network, what: &str) {
+    let same = match (got, want) {
+        (Answer::Impossible, Answer::Impossible) => true,
+        (Answer::Pr(a), Answer::Pr(b)) => near(*a, *b, tolerance),
+        (Answer::Mar(a, x), Answer::Mar(b, y)) => {
+            near(*a, *b, tolerance) && x.iter().flatten().zip(y.iter().flatten()).all(|(p, q)| near(*p, *q, tolerance))
+        }
+        (Answer::Map(a, x), Answer::Map(b, _)) => {
+            let none = Evidence::none();
+            near(*a, *b, tolerance)
+                && near(Oracle::new(network, &none).unwrap().weight(x).log10(), *b, 10.0 * tolerance)
+        }
+        (Answer::Mmap(a, _), Answer::Mmap(b, _)) => near(*a, *b, tolerance),
+        (Answer::Sum(_, x, s), Answer::Sum(_, y, _)) => {
+            let scale = 10f64.powf(*s);
+            let top = y.iter().copied().fold(0.0, f64::max);
+            x.len() == y.len()
+                && (!top.is_finite()
+                    || !scale.is_finite()
+                    || scale == 0.0
+                    || x.iter().zip(y).all(|(p, q)| near(p * scale / top, q / top, 1e3 * tolerance)))
+        }
+        (Answer::Impossible, Answer::Sum(_, y, _)) => y.iter().all(|v| *v == 0.0),
+        _ => false,
+    };
+    assert!(same, "{what}: got {got:?}, want {want:?} for {network:?}");
+}
+
+#[test]
+fn every_task_agrees_with_enumeration() {
+    let mut random = Random::new(20_261_121);
+    for round in 0..1500 {
+        let net = network(&mut random, 14, false);
+        let seen = evidence(&mut random, &net);
+        let oracle = Oracle::new(&net, &seen).unwrap();
+        let mut asked: Vec<usize> = (0..net.cards().len()).collect();
+        asked.retain(|_| random.below(3) == 0);
+        if round % 2 == 0 {
+            asked.reverse();
+        }
+        if oracle.table(&[]).iter().any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250)) {
+            continue;
+        }
+        for task in [Task::Pr, Task::Mar, Task::Map, Task::Sum(asked.clone()), Task::Mmap(asked.clone())] {
+            let settings = Settings { order_seconds: (round % 3 == 0).then_some(0.002), ..Settings::default() };
+            let got = infer(&net, &seen, &task, &settings).unwrap().answer;
+            compare(&got, &oracle.answer(&task), 1e-11, &net, &format!("round {round}, {task:?}, {seen:?}"));
+        }
+    }
+}
