@@ -20,6 +20,7 @@ fn folder(name: &str, of: &str) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
 fn uai_2014_partition_functions_and_marginals() {
     let Some(root) = folder("uai_2014_partition_functions_and_marginals", "uai") else { return };
     let settings = Settings { memory: 16 << 30, ..Settings::default() };
@@ -47,6 +48,7 @@ fn uai_2014_partition_functions_and_marginals() {
 }
 
 #[test]
+#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
 fn uai_2008_partition_functions() {
     let Some(root) = folder("uai_2008_partition_functions", "uai2008") else { return };
     let settings = Settings { memory: 16 << 30, ..Settings::default() };
@@ -65,6 +67,7 @@ fn uai_2008_partition_functions() {
 }
 
 #[test]
+#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
 fn hopeless_networks_are_refused() {
     let Some(root) = folder("hopeless_networks_are_refused", "uai") else { return };
     let net = read_network(&root.join("relational_1.uai.gz"), &Budget::new(1 << 30)).unwrap();
