@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod closure;
+pub mod device;
 pub mod library;
 pub mod partial;
 pub mod reading;
@@ -20,6 +21,7 @@ pub use run::{Options, Outcome, Output, Progress, Target, run, run_problem};
 pub use zipfold_core as core;
 pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;
+pub use zipfold_gpu as gpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
 

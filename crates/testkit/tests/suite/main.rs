@@ -2,4 +2,5 @@
 
 mod cases;
 mod formulas;
+mod gpu;
 mod partials;
