@@ -33,12 +33,25 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
         let e = Error::request(format!("no format for '.{suffix}' here")).at(path.to_string());
         return Err(e.remedy(format!("a name that ends in .{}", allowed.join(", ."))));
     }
-    if path != "-" && Path::new(path).exists() && !args.force {
+    if path == "-" { Ok(()) } else { refuse_place(path, args.force) }
+}
+
+/// Refuses a picture that could not be drawn, before any work.
+pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
+    if !path.ends_with(".svg") {
+        return Err(Error::request("pictures are SVG").at(path.to_string()).remedy("a name that ends in .svg"));
+    }
+    refuse_place(path, args.force)
+}
+
+/// Refuses a place that exists already, or is in no folder.
+pub fn refuse_place(path: &str, force: bool) -> Result<()> {
+    if Path::new(path).exists() && !force {
         return Err(Error::request("the output exists").at(path.to_string()).remedy("--force replaces it"));
     }
     let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());
     match folder {
-        Some(folder) if path != "-" && !folder.is_dir() => {
+        Some(folder) if !folder.is_dir() => {
             Err(Error::request("the folder does not exist").at(folder.to_string_lossy()).remedy("make it first"))
         }
         _ => Ok(()),

@@ -140,6 +140,9 @@ pub struct RunArgs {
     /// A picture of the result, as SVG
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<String>,
+    /// A page about the run, with its picture, as HTML
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<String>,
     /// A machine-readable report on standard output
     #[arg(long)]
     pub json: bool,

@@ -276,6 +276,9 @@ struct Places<T: Shared> {
 }
 
 impl<T: Typed> Sink for Places<T> {
+    fn gathers(&self) -> bool {
+        self.items.iter().any(|place| matches!(place, Place::File(_)))
+    }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.items[fold] {
             Place::Memory(matrix) => {

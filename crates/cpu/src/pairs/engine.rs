@@ -1,5 +1,6 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
+use super::gather::Gather;
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::compile;
@@ -29,6 +30,10 @@ pub trait Sink: Sync {
     /// # Errors
     /// `Resource` when they cannot be stored.
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
+    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
+    fn gathers(&self) -> bool {
+        false
+    }
 }
 
 /// Element types that a sink takes.
@@ -73,7 +78,7 @@ pub struct Engine<'j, T> {
     distances: Option<Distances>,
 }
 
-impl<'j, T: Element> Engine<'j, T> {
+impl<'j, T: Element + Send> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
@@ -102,8 +107,12 @@ impl<'j, T: Element> Engine<'j, T> {
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink));
         for tile in tiles {
-            unit.tile(tile, sink)?;
+            match &gather {
+                Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
+                None => unit.tile(tile, sink)?,
+            }
         }
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
