@@ -96,7 +96,7 @@ fn write_one(
         (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
         (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, options),
         (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
-        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s.clone(), options),
+        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s, options),
         _ => Err(Error::internal("a fold and its state do not fit")),
     }
 }
@@ -215,14 +215,13 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
     notes
 }
 
-fn select(path: &str, fold: &Select, mut state: SelectState, options: OutputOptions) -> Result<()> {
+fn select(path: &str, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
     if fold.kind != SelectKind::Inner {
         let wanted = fold.kind == SelectKind::Semi;
         let rows: Vec<u64> =
             state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
         return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
     }
-    state.sort();
     let i: Vec<u64> = state.pairs.iter().map(|p| p.0).collect();
     let j: Vec<u64> = state.pairs.iter().map(|p| p.1).collect();
     let mut columns = vec![("i", Column::U64(&i)), ("j", Column::U64(&j))];

@@ -8,7 +8,7 @@ use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use zipfold::core::fold::Fold;
+use zipfold::core::fold::{Fold, State};
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
@@ -72,6 +72,10 @@ fn check(run: &RunArgs) -> Result<()> {
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
     }
+    if run.threads > 4096 {
+        let e = Error::request(format!("{} threads", run.threads)).at("--threads").limit("4096");
+        return Err(e.remedy("as many as the machine has cores, which is the default"));
+    }
     if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
         return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
     }
@@ -87,6 +91,9 @@ fn check(run: &RunArgs) -> Result<()> {
 /// Answers `problem`.
 pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     check(args)?;
+    if problem.folds.is_empty() {
+        return Err(Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]"));
+    }
     let start = Instant::now();
     let budget = budget(args)?;
     let output = OutputOptions { force: args.force, durable: args.durable };
@@ -276,6 +283,11 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     if merged.cells != job.space.size()? {
         return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
             .remedy("run the shares again on the same inputs"));
+    }
+    for state in &mut merged.states {
+        if let State::Select(select) = state {
+            select.sort();
+        }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
     let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };

@@ -30,6 +30,13 @@ pub trait Sink: Sync {
     /// # Errors
     /// `Resource` when they cannot be stored.
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
+    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it is merged.
+    ///
+    /// # Errors
+    /// `Resource` when there is no room.
+    fn hold(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
     /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
     fn gathers(&self) -> bool {
         false
@@ -126,6 +133,7 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     mirror: Vec<Vec<T>>,
+    held: u64,
 }
 
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
@@ -150,6 +158,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
+            held: 0,
             mirror: job
                 .folds
                 .iter()
@@ -216,6 +225,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     self.admit(i, jb, &run);
                 }
             }
+        }
+        let selected = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+        let bytes = self.states.iter().map(selected).sum::<u64>();
+        if bytes > self.held {
+            sink.hold(bytes - self.held)?;
+            self.held = bytes;
         }
         self.put_mirror(jb, rows, cols, sink)
     }

@@ -34,6 +34,9 @@ impl<'s, T: Element> Gather<'s, T> {
 }
 
 impl<T: Element + Send> Sink for Gather<'_, T> {
+    fn hold(&self, bytes: u64) -> Result<()> {
+        self.sink.hold(bytes)
+    }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let run = T::run(values).ok_or_else(|| Error::internal("a tile of two precisions"))?;
         let mut open = self.lock()?;

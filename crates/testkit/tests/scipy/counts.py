@@ -45,7 +45,8 @@ def rows(path, width):
     """A CSV file as an array of `width` columns."""
     if path is None:
         return np.full((0, width), np.nan)
-    return np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, comments="#").reshape(-1, width)
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")][1:]
+    return np.array([line.split(",") for line in lines], dtype=float).reshape(-1, width)
 
 
 def close_pairs(checks):

@@ -271,7 +271,7 @@ def single(command, table, wanted):
         for metric in sorted(names & wanted):
             if metric == "mahalanobis" and len(x) + len(y) <= 2 * x.shape[1]:
                 continue
-            x32, y32 = (v.astype(np.float32) / np.float32(x.mean() if metric in kernels else 1) for v in (x, y))
+            x32, y32 = (v.astype(np.float32) / np.float32(np.abs(x).max() if metric in kernels else 1) for v in (x, y))
             right = attempt(command.dist, metric, {}, x32.astype(float), y32.astype(float))
             got = attempt(command.dist, metric, {}, x32, y32)
             if isinstance(right, Exception) or isinstance(got, Exception):
