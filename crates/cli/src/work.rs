@@ -2,9 +2,9 @@
 
 use crate::args::RunArgs;
 use crate::{answer, ask, plot, report, show};
-use std::path::{Path, PathBuf};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -92,7 +92,9 @@ fn check(run: &RunArgs) -> Result<()> {
 pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     check(args)?;
     if problem.folds.is_empty() {
-        return Err(Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]"));
+        return Err(
+            Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]")
+        );
     }
     let start = Instant::now();
     let budget = budget(args)?;

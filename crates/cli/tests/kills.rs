@@ -27,8 +27,7 @@ fn folder(name: &str, rows: usize) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let lines: String =
-        (0..rows).map(|_| format!("{},{},{}\n", random.next(), random.next(), random.next())).collect();
+    let lines: String = (0..rows).map(|_| format!("{},{},{}\n", random.next(), random.next(), random.next())).collect();
     fs::write(folder.join("a.csv"), format!("x,y,z\n{lines}")).unwrap();
     folder
 }

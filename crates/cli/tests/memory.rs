@@ -75,7 +75,18 @@ fn what_does_not_fit_is_refused_before_work() {
     for words in [
         &["dist", "a.npy", "-o", "d.csv", "--memory", "64MiB"][..],
         &["knn", "a.npy", "-k", "10000", "-o", "k.npz", "--memory", "64MiB"],
-        &["join", "a.npy", "--self", "--where", "x[0] <= y[0] or x[0] > y[0]", "--ordered", "-o", "p.csv", "--memory", "64MiB"],
+        &[
+            "join",
+            "a.npy",
+            "--self",
+            "--where",
+            "x[0] <= y[0] or x[0] > y[0]",
+            "--ordered",
+            "-o",
+            "p.csv",
+            "--memory",
+            "64MiB",
+        ],
     ] {
         let (most, fine, message) = peak(&folder, words);
         assert!(!fine && message.contains("64"), "{words:?}: {message}");

@@ -203,7 +203,8 @@ fn a_full_disk_leaves_nothing_behind() {
 #[test]
 fn a_closed_pipe_is_success() {
     let folder = with_points("pipe", 800);
-    for verb in ["dist a.csv -o -", "join a.csv --self --where 'abs(x.x - y.x) < 9' -o -", "hist a.csv -o -", "devices"] {
+    for verb in ["dist a.csv -o -", "join a.csv --self --where 'abs(x.x - y.x) < 9' -o -", "hist a.csv -o -", "devices"]
+    {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
         command.args(words(verb)).current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -110,7 +110,9 @@ fn natural_precision(data: &Data) -> Precision {
 }
 
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
-    if problem.nan != NanPolicy::Error {
+    let metric = problem.pair.metric.as_deref().and_then(named::find);
+    // A metric made for missing values answers for them; only its own NaN is then an error.
+    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::Domain::Missing) {
         return Ok(());
     }
     for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
@@ -186,7 +188,9 @@ fn resolve(
                 check_weights(table, if folded_side == 1 { data.other().rows() } else { data.x.rows() })?;
             }
             if *op == RowOp::Logsumexp && table.is_some_and(|t| t.cols() > 1) {
-                return Err(Error::request("logsumexp takes one weight a row").at("--weights").remedy("pick one column"));
+                return Err(Error::request("logsumexp takes one weight a row")
+                    .at("--weights")
+                    .remedy("pick one column"));
             }
             let flat = table.map(|t| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect());
             let weight_width = table.map_or(1, Table::cols);

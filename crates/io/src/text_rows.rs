@@ -3,8 +3,8 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
-use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
 use zipfold_core::table::place_of;
+use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
 
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
 const MOST_COLUMNS: usize = 1 << 22;
