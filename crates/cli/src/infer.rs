@@ -32,7 +32,7 @@ pub struct InferArgs {
     #[arg(long)]
     pub order_time: Option<f64>,
     /// Predicted seconds beyond which the network is refused
-    #[arg(long, default_value_t = 600.0)]
+    #[arg(long, default_value_t = 300.0)]
     pub time_limit: f64,
     /// Bytes that may be held: 2GiB, 500MiB, …
     #[arg(long, default_value = "8GiB")]
@@ -90,14 +90,18 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     let (reduced, plan) = explain(&network, &evidence, &task, &settings)?;
     print!("{}", crate::infer_explain::text(&network, &reduced, plan.as_ref(), start.elapsed().as_secs_f64()));
     if let (Some(path), Some(plan)) = (&args.plot, &plan) {
-        std::fs::write(path, crate::infer_explain::profile_svg(plan)).map_err(|e| Error::resource(format!("cannot write: {e}")).at(path.display().to_string()))?;
+        std::fs::write(path, crate::infer_explain::profile_svg(plan))
+            .map_err(|e| Error::resource(format!("cannot write: {e}")).at(path.display().to_string()))?;
     }
     Ok(())
 }
 
 fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
     if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|e| Error::request(e.to_string()).at("--threads"))?;
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|e| Error::request(e.to_string()).at("--threads"))?;
     }
     let settings = settings(args)?;
     let budget = Budget::new(settings.memory);
@@ -107,7 +111,8 @@ fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
         None => Evidence::none(),
     };
     for one in &args.observe {
-        let (name, state) = one.split_once('=').ok_or_else(|| Error::request(format!("'{one}' is not NAME=STATE")).at("--observe"))?;
+        let (name, state) =
+            one.split_once('=').ok_or_else(|| Error::request(format!("'{one}' is not NAME=STATE")).at("--observe"))?;
         evidence::observe(&mut seen, &model, name.trim(), state.trim()).map_err(|e| e.at_least("--observe"))?;
     }
     let task = task(args, &model)?;
@@ -118,10 +123,16 @@ fn settings(args: &InferArgs) -> Result<Settings> {
     let precision = match args.precision.as_str() {
         "f64" => Precision::F64,
         "f32" => Precision::F32,
-        other => return Err(Error::request(format!("'{other}' is no precision")).at("--precision").remedy("f64 or f32")),
+        other => {
+            return Err(Error::request(format!("'{other}' is no precision")).at("--precision").remedy("f64 or f32"));
+        }
     };
     let positive = |x: f64, option: &str| {
-        if x >= 0.0 { Ok(x) } else { Err(Error::request(format!("{x} seconds")).at(option.to_string()).limit("at least 0")) }
+        if x >= 0.0 {
+            Ok(x)
+        } else {
+            Err(Error::request(format!("{x} seconds")).at(option.to_string()).limit("at least 0"))
+        }
     };
     Ok(Settings {
         memory: bytes(&args.memory)?,
@@ -152,16 +163,21 @@ fn bytes(text: &str) -> Result<u64> {
 }
 
 fn task(args: &InferArgs, network: &Network) -> Result<Task> {
-    let keep = args.keep.iter().map(|k| network.find(k)).collect::<Result<Vec<_>>>().map_err(|e| e.at_least("--keep"))?;
+    let keep =
+        args.keep.iter().map(|k| network.find(k)).collect::<Result<Vec<_>>>().map_err(|e| e.at_least("--keep"))?;
     match args.task.to_ascii_lowercase().as_str() {
         "pr" => Ok(Task::Pr),
         "mar" => Ok(Task::Mar),
         "map" | "mpe" => Ok(Task::Map),
-        "mmap" if keep.is_empty() => Err(Error::request("mmap asks for no variable").at("--keep").remedy("--keep A,B or the task map")),
+        "mmap" if keep.is_empty() => {
+            Err(Error::request("mmap asks for no variable").at("--keep").remedy("--keep A,B or the task map"))
+        }
         "mmap" => Ok(Task::Mmap(keep)),
         "sum" => Ok(Task::Sum(keep)),
         "samples" => Ok(Task::Samples(args.samples)),
-        other => Err(Error::request(format!("'{other}' is no task")).at("--task").remedy("pr, mar, map, mmap, sum or samples")),
+        other => Err(Error::request(format!("'{other}' is no task"))
+            .at("--task")
+            .remedy("pr, mar, map, mmap, sum or samples")),
     }
 }
 
@@ -204,7 +220,9 @@ fn write_out(args: &InferArgs, text: &str) -> Result<()> {
     if args.output.as_os_str() == "-" {
         use std::io::Write as _;
         return match std::io::stdout().write_all(text.as_bytes()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::resource(format!("cannot write: {e}")).at("stdout")),
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Error::resource(format!("cannot write: {e}")).at("stdout"))
+            }
             _ => Ok(()),
         };
     }
@@ -214,7 +232,12 @@ fn write_out(args: &InferArgs, text: &str) -> Result<()> {
 fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, total: f64) -> String {
     let log10 = match &done.answer {
         Answer::Impossible => None,
-        Answer::Pr(z) | Answer::Mar(z, _) | Answer::Map(z, _) | Answer::Mmap(z, _) | Answer::Sum(_, _, z) | Answer::Samples(z, _) => Some(*z),
+        Answer::Pr(z)
+        | Answer::Mar(z, _)
+        | Answer::Map(z, _)
+        | Answer::Mmap(z, _)
+        | Answer::Sum(_, _, z)
+        | Answer::Samples(z, _) => Some(*z),
     };
     let plan = done.plan.as_ref().map(|p| {
         serde_json::json!({"width": p.prediction.width, "log2_largest": p.prediction.largest, "flops": p.prediction.flops,

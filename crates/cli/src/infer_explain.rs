@@ -41,7 +41,9 @@ fn joins(plan: &Plan) -> Vec<(usize, usize, usize, f64, f64)> {
         .iter()
         .enumerate()
         .filter_map(|(at, n)| match &n.source {
-            Source::Join(inputs) => Some((at, inputs.len(), n.summed.len(), log2(&n.scope) + log2(&n.summed), log2(&n.scope))),
+            Source::Join(inputs) => {
+                Some((at, inputs.len(), n.summed.len(), log2(&n.scope) + log2(&n.summed), log2(&n.scope)))
+            }
             Source::Input(_) => None,
         })
         .collect()

@@ -13,7 +13,8 @@ pub fn json(network: &Network, answer: &Answer) -> String {
         Answer::Pr(z) => json!({"log10": z}),
         Answer::Mar(z, rows) => {
             let row = |(v, row): (usize, &Vec<f64>)| {
-                let states: Map<String, Value> = row.iter().enumerate().map(|(s, p)| (network.state(v, s), Value::from(*p))).collect();
+                let states: Map<String, Value> =
+                    row.iter().enumerate().map(|(s, p)| (network.state(v, s), Value::from(*p))).collect();
                 (network.name(v), Value::Object(states))
             };
             json!({"log10": z, "marginals": rows.iter().enumerate().map(row).collect::<Map<_, _>>()})
@@ -50,7 +51,9 @@ pub fn csv(network: &Network, answer: &Answer) -> String {
         Answer::Mar(_, rows) => {
             line(head(&["variable", "state", "probability"]));
             for (v, row) in rows.iter().enumerate() {
-                row.iter().enumerate().for_each(|(s, p)| line(vec![network.name(v), network.state(v, s), p.to_string()]));
+                row.iter()
+                    .enumerate()
+                    .for_each(|(s, p)| line(vec![network.name(v), network.state(v, s), p.to_string()]));
             }
         }
         Answer::Map(_, states) => {

@@ -63,13 +63,23 @@ impl Draft {
         let parents = parents.iter().map(|p| self.find(p)).collect::<Result<Vec<_>>>()?;
         let scope: Vec<usize> = parents.iter().copied().chain([child]).collect();
         let cards: Vec<usize> = self.states.iter().map(Vec::len).collect();
-        zipfold_core::factor::table::check_scope(&scope, &cards).map_err(|e| e.at_least(format!("the table of '{}'", self.names[child])))?;
+        zipfold_core::factor::table::check_scope(&scope, &cards)
+            .map_err(|e| e.at_least(format!("the table of '{}'", self.names[child])))?;
         let entries = zipfold_core::factor::table::entries(&scope, &cards).filter(|n| *n <= MOST_ENTRIES);
         let entries = entries.ok_or_else(|| {
-            Error::input(format!("the table of '{}' is too large", self.names[child])).limit(format!("{MOST_ENTRIES} entries"))
+            Error::input(format!("the table of '{}' is too large", self.names[child]))
+                .limit(format!("{MOST_ENTRIES} entries"))
         })?;
         let parent_cards = parents.iter().map(|p| cards[*p]).collect();
-        Ok(Cpt { child, parents, parent_cards, states: cards[child], values: vec![f64::NAN; entries], default: None, name: self.names[child].clone() })
+        Ok(Cpt {
+            child,
+            parents,
+            parent_cards,
+            states: cards[child],
+            values: vec![f64::NAN; entries],
+            default: None,
+            name: self.names[child].clone(),
+        })
     }
     /// Takes a filled table.
     ///
@@ -113,7 +123,9 @@ impl Cpt {
             return Err(Error::input(format!("{bad} is no probability")).at(format!("the table of '{}'", self.name)));
         }
         if numbers.len() != want {
-            return Err(Error::input(format!("{} numbers", numbers.len())).at(format!("the table of '{}'", self.name)).limit(format!("{want}")));
+            return Err(Error::input(format!("{} numbers", numbers.len()))
+                .at(format!("the table of '{}'", self.name))
+                .limit(format!("{want}")));
         }
         Ok(())
     }
@@ -154,18 +166,21 @@ impl Cpt {
     pub fn row(&mut self, draft: &Draft, states: &[String], numbers: Vec<f64>) -> Result<()> {
         self.check(&numbers, self.states)?;
         if states.len() != self.parents.len() {
-            return Err(Error::input(format!("{} states for {} parents", states.len(), self.parents.len())).at(format!("the table of '{}'", self.name)));
+            return Err(Error::input(format!("{} states for {} parents", states.len(), self.parents.len()))
+                .at(format!("the table of '{}'", self.name)));
         }
         let mut at = 0;
         for ((p, card), s) in self.parents.iter().zip(&self.parent_cards).zip(states) {
             let state = draft.state_of[*p].get(s).ok_or_else(|| {
-                Error::input(format!("'{}' has no state '{s}'", draft.names[*p])).at(format!("the table of '{}'", self.name))
+                Error::input(format!("'{}' has no state '{s}'", draft.names[*p]))
+                    .at(format!("the table of '{}'", self.name))
             })?;
             at = at * card + state;
         }
         let row = &mut self.values[at * self.states..][..self.states];
         if !row[0].is_nan() {
-            return Err(Error::input(format!("the row ({}) stands twice", states.join(", "))).at(format!("the table of '{}'", self.name)));
+            return Err(Error::input(format!("the row ({}) stands twice", states.join(", ")))
+                .at(format!("the table of '{}'", self.name)));
         }
         row.copy_from_slice(&numbers);
         Ok(())

@@ -46,7 +46,10 @@ fn variable(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
                 lex.expect("{")?;
                 let list = lex.names_until("}")?;
                 if list.len() != many {
-                    return Err(Error::input(format!("variable '{name}' declares {many} states and names {}", list.len())));
+                    return Err(Error::input(format!(
+                        "variable '{name}' declares {many} states and names {}",
+                        list.len()
+                    )));
                 }
                 states = Some(list);
             }

@@ -18,12 +18,15 @@ pub fn parse(text: &str) -> Result<Network> {
         let many = t.count_of("the number of parents")?;
         let mut scope = (0..many).map(|_| t.count("a parent")).collect::<Result<Vec<_>>>()?;
         scope.push(v);
-        zipfold_core::factor::table::check_scope(&scope, &cards).map_err(|e| e.at_least(format!("parents of variable {v}, {}", t.place())))?;
+        zipfold_core::factor::table::check_scope(&scope, &cards)
+            .map_err(|e| e.at_least(format!("parents of variable {v}, {}", t.place())))?;
         scopes.push(scope);
     }
     let mut factors = Vec::with_capacity(cards.len());
     for (v, scope) in scopes.into_iter().enumerate() {
-        factors.push(values(&mut t, scope, &cards).map_err(|e| e.at_least(format!("table of variable {v}, {}", t.place())))?);
+        factors.push(
+            values(&mut t, scope, &cards).map_err(|e| e.at_least(format!("table of variable {v}, {}", t.place())))?,
+        );
     }
     let network = Network::new(Kind::Bayes, cards, factors)?;
     match names(&mut t, network.cards(), sections) {
@@ -51,7 +54,8 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
 
 /// Names of variables, then of states, where the file gives both and they are usable; without them numbers serve.
 fn names(t: &mut Tokens<'_>, cards: &[usize], _sections: bool) -> Option<Names> {
-    let mut take = |many: usize| (0..many).map(|_| t.word("a name").ok().map(str::to_string)).collect::<Option<Vec<_>>>();
+    let mut take =
+        |many: usize| (0..many).map(|_| t.word("a name").ok().map(str::to_string)).collect::<Option<Vec<_>>>();
     let variables = take(cards.len())?;
     let states = cards.iter().map(|c| take(*c)).collect::<Option<Vec<_>>>()?;
     let unique = |names: &[String]| names.iter().collect::<std::collections::HashSet<_>>().len() == names.len();

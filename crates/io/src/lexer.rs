@@ -126,7 +126,8 @@ impl<'a> Lexer<'a> {
     /// `Input` when there is none.
     pub fn count(&mut self) -> Result<usize> {
         let name = self.name()?;
-        name.parse().map_err(|_| Error::input(format!("'{}' stands where a whole number should", short(name))).at(self.place()))
+        name.parse()
+            .map_err(|_| Error::input(format!("'{}' stands where a whole number should", short(name))).at(self.place()))
     }
     /// Names, separated by commas or white space, up to the sign `end`.
     ///
@@ -163,7 +164,13 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// `Input` when it never comes.
     pub fn until(&mut self, end: &str) -> Result<()> {
-        while self.some()? != Token::Sign(match end { "{" => "{", ";" => ";", _ => "}" }) {}
+        while self.some()?
+            != Token::Sign(match end {
+                "{" => "{",
+                ";" => ";",
+                _ => "}",
+            })
+        {}
         Ok(())
     }
     /// Skips a block whose opening brace was taken.

@@ -63,17 +63,20 @@ fn read_text(path: &Path, budget: &Budget) -> Result<String> {
     let limit = (budget.free() / 4).max(1 << 16);
     let mut bytes = Vec::new();
     match start[..] {
-        [0x1f, 0x8b, ..] => flate2::bufread::MultiGzDecoder::new(whole).take(limit + 1).read_to_end(&mut bytes).map_err(broken)?,
+        [0x1f, 0x8b, ..] => {
+            flate2::bufread::MultiGzDecoder::new(whole).take(limit + 1).read_to_end(&mut bytes).map_err(broken)?
+        }
         [0xfd, b'7', b'z', b'X', b'Z', 0] => xz(whole, limit, &mut bytes).map_err(|e| inside(e, path))?,
         _ => { whole.take(limit + 1) }.read_to_end(&mut bytes).map_err(broken)?,
     };
     if bytes.len() as u64 > limit {
-        return Err(Error::resource("the text is larger than a quarter of the memory").at(place)
-            .limit(zipfold_core::budget::human_bytes(limit)).remedy("a larger --memory"));
+        return Err(Error::resource("the text is larger than a quarter of the memory")
+            .at(place)
+            .limit(zipfold_core::budget::human_bytes(limit))
+            .remedy("a larger --memory"));
     }
-    String::from_utf8(bytes).map_err(|e| {
-        Error::input("not a text in UTF-8").at(format!("{place}, byte {}", e.utf8_error().valid_up_to()))
-    })
+    String::from_utf8(bytes)
+        .map_err(|e| Error::input("not a text in UTF-8").at(format!("{place}, byte {}", e.utf8_error().valid_up_to())))
 }
 
 /// Decompresses xz into `out`, no further than `limit` bytes.
@@ -92,6 +95,7 @@ fn xz(from: impl std::io::BufRead, limit: u64, out: &mut Vec<u8>) -> Result<usiz
         }
     }
     let mut from = from;
-    lzma_rs::xz_decompress(&mut from, &mut Bounded(out, limit)).map_err(|e| Error::input(format!("not a whole xz file: {e}")))?;
+    lzma_rs::xz_decompress(&mut from, &mut Bounded(out, limit))
+        .map_err(|e| Error::input(format!("not a whole xz file: {e}")))?;
     Ok(out.len())
 }

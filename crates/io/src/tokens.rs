@@ -30,7 +30,8 @@ impl<'a> Tokens<'a> {
                 self.last = word.as_ptr() as usize - self.text.as_ptr() as usize;
                 Ok(word)
             }
-            None => Err(Error::input(format!("the text ends where {what} should stand")).at(format!("byte {}", self.text.len()))),
+            None => Err(Error::input(format!("the text ends where {what} should stand"))
+                .at(format!("byte {}", self.text.len()))),
         }
     }
     /// The next word as a whole number of at least 0.
@@ -58,7 +59,9 @@ impl<'a> Tokens<'a> {
         let n = self.count(what)?;
         let left = (self.text.len() - self.last) / 2 + 1;
         if n > left {
-            return Err(Error::input(format!("{what} is {n}, but the text ends before that many")).at(self.place()).limit(format!("{left}")));
+            return Err(Error::input(format!("{what} is {n}, but the text ends before that many"))
+                .at(self.place())
+                .limit(format!("{left}")));
         }
         Ok(n)
     }

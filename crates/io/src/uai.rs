@@ -13,7 +13,9 @@ pub fn parse(text: &str) -> Result<Network> {
     let kind = match t.word("MARKOV or BAYES")? {
         "MARKOV" => Kind::Markov,
         "BAYES" => Kind::Bayes,
-        other => return Err(Error::input(format!("'{}' stands where MARKOV or BAYES should", short(other))).at(t.place())),
+        other => {
+            return Err(Error::input(format!("'{}' stands where MARKOV or BAYES should", short(other))).at(t.place()));
+        }
     };
     let cards = domains(&mut t)?;
     let factors = t.count_of("the number of factors")?;

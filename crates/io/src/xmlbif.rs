@@ -74,7 +74,10 @@ fn close(tag: &str, words: &str, entry: &mut Entry, draft: &mut Draft) -> Result
         "DEFINITION" | "PROBABILITY" => {
             let done = std::mem::take(entry);
             let mut table = draft.table(&done.child, &done.given)?;
-            let number = |w: &str| w.parse::<f64>().map_err(|_| Error::input(format!("'{}' stands where a number should", crate::tokens::short(w))));
+            let number = |w: &str| {
+                w.parse::<f64>()
+                    .map_err(|_| Error::input(format!("'{}' stands where a number should", crate::tokens::short(w))))
+            };
             table.child_fastest(done.table.split_whitespace().map(number).collect::<Result<Vec<_>>>()?)?;
             return draft.add(table);
         }

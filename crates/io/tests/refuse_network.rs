@@ -14,7 +14,9 @@ fn broken_networks_and_evidence_are_refused() {
         let [file, base, words] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let outcome = match base {
             "-" => read_network(&folder.join(file), &budget).map(|_| ()),
-            base => read_network(&folder.join(base), &budget).and_then(|n| read_evidence(&folder.join(file), &n, &budget)).map(|_| ()),
+            base => read_network(&folder.join(base), &budget)
+                .and_then(|n| read_evidence(&folder.join(file), &n, &budget))
+                .map(|_| ()),
         };
         seen += 1;
         match outcome {

@@ -24,7 +24,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 600.0 }
+        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 300.0 }
     }
 }
 
@@ -52,7 +52,8 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         Task::Mmap(vars) | Task::Sum(vars) => &vars[..],
         _ => &[],
     };
-    zipfold_core::factor::table::check_scope(asked, network.cards()).map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
+    zipfold_core::factor::table::check_scope(asked, network.cards())
+        .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
     let mut out = match task {
         Task::Mmap(vars) => marginal_map(network, evidence, vars, settings)?,
         _ => Run::new(network, evidence, task, settings)?.answer(task)?,
@@ -65,7 +66,12 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
 ///
 /// # Errors
 /// As [`infer`].
-pub fn explain(network: &Network, evidence: &Evidence, task: &Task, settings: &Settings) -> Result<(Reduced, Option<Plan>)> {
+pub fn explain(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    settings: &Settings,
+) -> Result<(Reduced, Option<Plan>)> {
     let run = Run::new(network, evidence, task, settings)?;
     Ok((run.reduced, run.plan))
 }
@@ -74,7 +80,12 @@ pub fn explain(network: &Network, evidence: &Evidence, task: &Task, settings: &S
 fn row_warning(network: &Network) -> Option<String> {
     let (at, off) = network.worst_row()?;
     let child = network.factors()[at].scope().last()?;
-    (off > 1e-3).then(|| format!("a row of the table of '{}' sums to one only within {off:.1e}; it is used as it is", network.name(*child)))
+    (off > 1e-3).then(|| {
+        format!(
+            "a row of the table of '{}' sums to one only within {off:.1e}; it is used as it is",
+            network.name(*child)
+        )
+    })
 }
 
 /// A problem on its way.
@@ -109,7 +120,8 @@ impl<'a> Run<'a> {
             pass,
             rates: Rates::default(),
         };
-        let plan = if reduced.impossible || reduced.tables.is_empty() { None } else { Some(plan(&reduced, &kept, &options)?) };
+        let plan =
+            if reduced.impossible || reduced.tables.is_empty() { None } else { Some(plan(&reduced, &kept, &options)?) };
         let ordered = start.elapsed().as_secs_f64() - simplified;
         Ok(Run { network, settings, reduced, plan, pass, fold, seconds: [simplified, ordered, 0.0] })
     }
@@ -307,8 +319,13 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
     let mut scale = 0.0;
     let mut seconds = [0.0; 3];
     for group in groups(network, &asked) {
-        let part = Network::new(Kind::Markov, network.cards().to_vec(), group.iter().map(|f| network.factors()[*f].clone()).collect())?;
-        let mut keep: Vec<Var> = part.factors().iter().flat_map(|f| f.scope().iter().copied()).filter(|v| asked[*v]).collect();
+        let part = Network::new(
+            Kind::Markov,
+            network.cards().to_vec(),
+            group.iter().map(|f| network.factors()[*f].clone()).collect(),
+        )?;
+        let mut keep: Vec<Var> =
+            part.factors().iter().flat_map(|f| f.scope().iter().copied()).filter(|v| asked[*v]).collect();
         keep.sort_unstable();
         keep.dedup();
         let (part, own) = compact(&part, evidence, &keep)?;
@@ -324,7 +341,8 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
         }
     }
     let free = (0..network.cards().len()).filter(|v| !asked[*v] && evidence.get(*v).is_none());
-    let used: std::collections::HashSet<Var> = network.factors().iter().flat_map(|f| f.scope().iter().copied()).collect();
+    let used: std::collections::HashSet<Var> =
+        network.factors().iter().flat_map(|f| f.scope().iter().copied()).collect();
     scale += free.filter(|v| !used.contains(v)).map(|v| (network.cards()[v] as f64).log10()).sum::<f64>();
     let rest = Network::new(Kind::Markov, network.cards().to_vec(), factors)?;
     let fixed = Evidence::new(
@@ -386,4 +404,108 @@ fn compact(network: &Network, evidence: &Evidence, keep: &[Var]) -> Result<(Netw
         .collect::<Result<Vec<_>>>()?;
     let own = Evidence::new(evidence.iter().filter_map(|(v, x)| new.get(&v).map(|n| (*n, x))), &cards)?;
     Ok((Network::new(Kind::Markov, cards, factors)?, own))
+}
+
+/// The paper's own problem over bare tables and any semiring: `Ψ(keep) = ⊕ ⊗ tables`, everything not in `keep` folded away.
+/// Tables are (scope, entries) with the last variable of a scope fastest, as is the result; `cards` are the domain sizes.
+/// Joins follow the planner's order. The exact kernels of [`infer`] serve sums and maxima of numbers; this call serves the rest.
+///
+/// # Errors
+/// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds `settings`.
+pub fn contract<S: zipfold_core::factor::Semiring>(
+    semiring: &S,
+    cards: &[usize],
+    tables: &[(Vec<Var>, Vec<S::Value>)],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<S::Value>> {
+    use zipfold_core::factor::table::{check_scope, entries};
+    use zipfold_cpu::product::semiring::contract as fold;
+    use zipfold_cpu::product::shape::Shape;
+    use zipfold_plan::product::{Source, Table};
+    check_scope(keep, cards).map_err(|e| e.at_least("the kept variables"))?;
+    for (at, (scope, values)) in tables.iter().enumerate() {
+        check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
+        if entries(scope, cards) != Some(values.len()) {
+            return Err(Error::input("the table does not match its domains").at(format!("table {at}")));
+        }
+    }
+    // Variables that no table holds are given one of ones, so that folding them away counts their values.
+    let mut all = tables.to_vec();
+    let held: std::collections::HashSet<Var> = tables.iter().flat_map(|t| t.0.iter().copied()).collect();
+    all.extend((0..cards.len()).filter(|v| !held.contains(v)).map(|v| (vec![v], vec![semiring.one(); cards[v]])));
+    let reduced = Reduced {
+        cards: cards.to_vec(),
+        origin: (0..cards.len()).collect(),
+        states: Vec::new(),
+        settled: vec![None; cards.len()],
+        number: (0..cards.len()).map(Some).collect(),
+        tables: all.iter().map(|(scope, _)| Table { scope: scope.clone(), values: Vec::new() }).collect(),
+        scale: Scalar::ONE,
+        impossible: false,
+    };
+    let options = Options {
+        seed: settings.seed,
+        order_seconds: settings.order_seconds,
+        memory: settings.memory,
+        time_limit: settings.time_limit,
+        pass: Pass::Trace,
+        rates: Rates { matrix: 0.3e9, bucket: 0.3e9, ..Rates::default() },
+    };
+    let plan = plan(&reduced, keep, &options)?;
+    if !plan.sliced.is_empty() {
+        return Err(Error::resource("the tables do not fit the memory without slicing, which this call does not do")
+            .limit(zipfold_core::budget::human_bytes(settings.memory))
+            .remedy("more memory"));
+    }
+    // The counting kernel takes scopes in any order, through a rank of its own for each contraction.
+    let mut made: Vec<Vec<S::Value>> = Vec::with_capacity(plan.nodes.len());
+    let run = |inputs: &[(&[Var], &[S::Value])], out: &[Var]| {
+        let sorted: Vec<(Vec<Var>, std::borrow::Cow<'_, [S::Value]>)> =
+            inputs.iter().map(|(s, v)| in_order(s, v, &plan.rank, cards)).collect();
+        let scopes: Vec<&[Var]> = sorted.iter().map(|(s, _)| &s[..]).collect();
+        let shape = Shape::new(&scopes, out, &plan.rank, cards);
+        let mut result = vec![semiring.zero(); shape.out_len];
+        fold(semiring, &shape, &sorted.iter().map(|(_, v)| &v[..]).collect::<Vec<_>>(), &mut result);
+        result
+    };
+    for node in &plan.nodes {
+        let next = match &node.source {
+            Source::Input(at) => run(&[(&all[*at].0, &all[*at].1)], &node.scope),
+            Source::Join(inputs) => {
+                run(&inputs.iter().map(|n| (&plan.nodes[*n].scope[..], &made[*n][..])).collect::<Vec<_>>(), &node.scope)
+            }
+        };
+        made.push(next);
+    }
+    let mut scope: Vec<Var> = keep.to_vec();
+    scope.sort_by_key(|v| plan.rank[*v]);
+    let mut result = vec![semiring.one(); entries(&scope, cards).unwrap_or(0)];
+    for root in &plan.roots {
+        result = run(&[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])], &scope);
+    }
+    let place: Vec<u32> = (0..cards.len()).map(|v| keep.iter().position(|k| *k == v).unwrap_or(0) as u32).collect();
+    Ok(in_order(&scope, &result, &place, cards).1.into_owned())
+}
+
+/// A table with its scope sorted by `rank`.
+fn in_order<'t, V: Copy>(
+    scope: &[Var],
+    values: &'t [V],
+    rank: &[u32],
+    cards: &[usize],
+) -> (Vec<Var>, std::borrow::Cow<'t, [V]>) {
+    let mut sorted = scope.to_vec();
+    sorted.sort_by_key(|v| rank[*v]);
+    if sorted == scope {
+        return (sorted, values.into());
+    }
+    let mut strides = vec![1usize; scope.len()];
+    for at in (1..scope.len()).rev() {
+        strides[at - 1] = strides[at] * cards[scope[at]];
+    }
+    let digits: Vec<(usize, usize)> =
+        sorted.iter().map(|v| (cards[*v], scope.iter().position(|u| u == v).map_or(0, |at| strides[at]))).collect();
+    let moved: Vec<V> = zipfold_cpu::product::shape::offsets(&digits).into_iter().map(|o| values[o]).collect();
+    (sorted, moved.into())
 }

@@ -24,14 +24,19 @@ fn uai_2014_partition_functions_and_marginals() {
     let Some(root) = folder("uai_2014_partition_functions_and_marginals", "uai") else { return };
     let settings = Settings { memory: 16 << 30, ..Settings::default() };
     let budget = Budget::new(settings.memory);
-    let mut names: Vec<String> = std::fs::read_dir(&root).unwrap().filter_map(|f| f.ok()?.file_name().into_string().ok()?.strip_suffix(".uai.gz").map(str::to_string)).collect();
+    let mut names: Vec<String> = std::fs::read_dir(&root)
+        .unwrap()
+        .filter_map(|f| f.ok()?.file_name().into_string().ok()?.strip_suffix(".uai.gz").map(str::to_string))
+        .collect();
     names.sort();
     names.retain(|n| !DISPUTED.contains(&n.as_str()));
     for name in &names {
         let file = |suffix: &str| root.join(format!("{name}.uai{suffix}"));
         let net = read_network(&file(".gz"), &budget).unwrap();
         let seen = read_evidence(&file(".evid"), &net, &budget).unwrap();
-        let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings).unwrap().answer else { panic!("{name}: impossible") };
+        let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings).unwrap().answer else {
+            panic!("{name}: impossible")
+        };
         let want = read_pr(&std::fs::read_to_string(file(".PR")).unwrap()).unwrap();
         assert!((log10 - want).abs() <= 6e-6 * want.abs(), "{name}: {log10} but {want}");
         let want = read_mar(&std::fs::read_to_string(file(".MAR")).unwrap()).unwrap();
@@ -52,7 +57,9 @@ fn uai_2008_partition_functions() {
         let net = read_network(&root.join(name), &budget).unwrap();
         let evid = root.join(name.replace(".gz", ".evid.gz"));
         let seen = if evid.exists() { read_evidence(&evid, &net, &budget).unwrap() } else { Evidence::none() };
-        let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings).unwrap().answer else { panic!("{name}: impossible") };
+        let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings).unwrap().answer else {
+            panic!("{name}: impossible")
+        };
         assert!((log10 - want).abs() <= 1e-7_f64.max(6e-9 * want.abs()), "{name}: {log10} but {want}");
     }
 }

@@ -39,7 +39,9 @@ impl Network {
     /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`], with the same `cards`).
     pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
         if let Some(v) = cards.iter().position(|c| *c == 0) {
-            return Err(Error::input(format!("variable {v} has no values")).remedy("give every variable at least one value"));
+            return Err(
+                Error::input(format!("variable {v} has no values")).remedy("give every variable at least one value")
+            );
         }
         for (at, factor) in factors.iter().enumerate() {
             super::table::check_scope(factor.scope(), &cards).map_err(|e| e.at_least(format!("factor {at}")))?;
@@ -125,7 +127,8 @@ impl Network {
                 Some(n) => n.states[v].join(", "),
                 None => format!("0 to {}", self.cards[v] - 1),
             };
-            Error::request(format!("variable '{}' has no state '{text}'", self.name(v))).remedy(format!("one of {have}"))
+            Error::request(format!("variable '{}' has no state '{text}'", self.name(v)))
+                .remedy(format!("one of {have}"))
         })
     }
     /// The largest deviation from one of a row of a conditional table, with its factor; `None` for Markov networks.

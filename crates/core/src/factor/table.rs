@@ -18,8 +18,9 @@ impl Factor {
     /// of the domain sizes, or when a value is negative, infinite or not a number.
     pub fn new(scope: Vec<Var>, values: Vec<f64>, cards: &[usize]) -> Result<Self> {
         check_scope(&scope, cards)?;
-        let want = entries(&scope, cards)
-            .ok_or_else(|| Error::input(format!("a table over {} variables has more entries than can be counted", scope.len())))?;
+        let want = entries(&scope, cards).ok_or_else(|| {
+            Error::input(format!("a table over {} variables has more entries than can be counted", scope.len()))
+        })?;
         if want != values.len() {
             return Err(Error::input(format!("the table has {} numbers, its domains ask for {want}", values.len())));
         }

@@ -45,7 +45,9 @@ impl Batched {
         if size(&first) < 3 || size(&second) < 3 || size(&depth) < 3 {
             return None;
         }
-        let list = |d: &[&Digit], stride: &dyn Fn(&Digit) -> usize| offsets(&d.iter().map(|d| (d.card, stride(d))).collect::<Vec<_>>());
+        let list = |d: &[&Digit], stride: &dyn Fn(&Digit) -> usize| {
+            offsets(&d.iter().map(|d| (d.card, stride(d))).collect::<Vec<_>>())
+        };
         let (a, b, c) = (list(&batch, &|d| d.strides[0]), list(&batch, &|d| d.strides[1]), list(&batch, &|d| d.out));
         Some(Batched {
             rows: [list(&first, &|d| d.strides[0]), list(&first, &|d| d.out)],
@@ -59,7 +61,8 @@ impl Batched {
     pub fn run<T: Real>(&self, [a, b]: [&[T]; 2], max: bool, out: &mut [T]) {
         let target = Target(out.as_mut_ptr(), out.len());
         let parts = self.run.div_ceil(T::LANES);
-        let blocks: Vec<(usize, usize)> = blocks(self.rows[0].len()).flat_map(|r| blocks(self.columns[0].len()).map(move |c| (r, c))).collect();
+        let blocks: Vec<(usize, usize)> =
+            blocks(self.rows[0].len()).flat_map(|r| blocks(self.columns[0].len()).map(move |c| (r, c))).collect();
         let tasks = self.batch.len() * parts * blocks.len();
         (0..tasks).into_par_iter().with_min_len(4).for_each_init(Buffers::default, |buffers, task| {
             let (part, rest) = (task % parts, task / parts);
@@ -68,7 +71,16 @@ impl Batched {
         });
     }
     #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
-    fn block<T: Real>(&self, [a, b]: [&[T]; 2], g: usize, lane: usize, (r, c): (usize, usize), max: bool, buffers: &mut Buffers<T>, out: &Target<T>) {
+    fn block<T: Real>(
+        &self,
+        [a, b]: [&[T]; 2],
+        g: usize,
+        lane: usize,
+        (r, c): (usize, usize),
+        max: bool,
+        buffers: &mut Buffers<T>,
+        out: &Target<T>,
+    ) {
         let lanes = T::LANES.min(self.run - lane);
         let [base_a, base_b, base_c] = self.batch[g].map(|base| base + lane);
         let rows = r..(r + SIDE).min(self.rows[0].len());
@@ -81,7 +93,13 @@ impl Batched {
             let panel = ks.len() * TILE * T::LANES;
             for (i, these) in self.rows[1][rows.clone()].chunks(TILE).enumerate() {
                 for (j, cols) in self.columns[1][columns.clone()].chunks(TILE).enumerate() {
-                    T::lane_tile(ks.len(), &buffers.a[i * panel..][..panel], &buffers.b[j * panel..][..panel], max, &mut tile);
+                    T::lane_tile(
+                        ks.len(),
+                        &buffers.a[i * panel..][..panel],
+                        &buffers.b[j * panel..][..panel],
+                        max,
+                        &mut tile,
+                    );
                     out.store(base_c, these, cols, &tile, lanes, k > 0, max);
                 }
             }

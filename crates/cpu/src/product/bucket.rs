@@ -117,7 +117,8 @@ impl<'a, T: Real> Layout<'a, T> {
         } else if pattern.iter().enumerate().all(|(at, o)| *o == at) {
             Access::Run
         } else {
-            let own: usize = self.outer.iter().chain(&self.inner).filter(|d| d.strides[i] > 0).map(|d| d.card).product();
+            let own: usize =
+                self.outer.iter().chain(&self.inner).filter(|d| d.strides[i] > 0).map(|d| d.card).product();
             if (own * self.block) as f64 <= (visits / 8.0).max(4096.0) && own * self.block <= 1 << 22 {
                 return self.restructure(i, table, &pattern);
             }
@@ -128,7 +129,8 @@ impl<'a, T: Real> Layout<'a, T> {
     }
     /// Copies a table so that the block is a run in it.
     fn restructure(&mut self, i: usize, table: &[T], pattern: &[usize]) {
-        let mut own: Vec<&mut Digit> = self.outer.iter_mut().chain(&mut self.inner).filter(|d| d.strides[i] > 0).collect();
+        let mut own: Vec<&mut Digit> =
+            self.outer.iter_mut().chain(&mut self.inner).filter(|d| d.strides[i] > 0).collect();
         let bases = offsets(&own.iter().map(|d| (d.card, d.strides[i])).collect::<Vec<_>>());
         let mut stride = self.block;
         for d in own.iter_mut().rev() {
@@ -166,7 +168,7 @@ fn cut_block(digits: &mut Vec<Digit>) -> usize {
     }
     if cut > 0 && len < BLOCK / 4 {
         let digit = digits[cut - 1];
-        let part = (1..=BLOCK / len).rev().find(|p| digit.card % p == 0).unwrap_or(1);
+        let part = (1..=BLOCK / len).rev().find(|p| digit.card.is_multiple_of(*p)).unwrap_or(1);
         let part = if len == 1 && part < 16 { digit.card } else { part };
         let mut slow = Digit { card: digit.card / part, out: digit.out * part, ..digit };
         slow.strides.iter_mut().for_each(|s| *s *= part);

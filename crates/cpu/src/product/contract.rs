@@ -1,12 +1,12 @@
 //! One contraction in the scaled form: the kernel by cost, the domain by the ranges of its inputs.
 
 use super::batch::Batched;
+use super::bucket::{self, Mode};
 use super::held::Held;
 use super::matrix::Matrices;
 use super::real::Real;
 use super::scaled::{Data, Scaled};
 use super::shape::Shape;
-use super::bucket::{self, Mode};
 use zipfold_core::{Budget, Result};
 
 /// How summed variables leave.
@@ -63,10 +63,16 @@ fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) 
 }
 
 /// The true log domain: log-sum-exp with a maximum for every entry of the result.
-fn logarithmic<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, exponent: i64, budget: &Budget) -> Result<Scaled<T>> {
+fn logarithmic<T: Real>(
+    shape: &Shape,
+    inputs: &[&Scaled<T>],
+    fold: Fold,
+    exponent: i64,
+    budget: &Budget,
+) -> Result<Scaled<T>> {
     let mut logs = Vec::with_capacity(inputs.len());
     for table in inputs {
-        logs.push(Held::make(table.len(), budget, "logarithms of a table", |at| table.ln(at))?);
+        logs.push(Held::make(table.entries(), budget, "logarithms of a table", |at| table.ln(at))?);
     }
     let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
     let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;

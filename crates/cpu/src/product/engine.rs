@@ -60,7 +60,8 @@ impl<'a> Engine<'a> {
             let table = match &node.source {
                 Source::Input(at) => self.input(&self.tables[*at], &node.scope, slice)?,
                 Source::Join(inputs) => {
-                    let shape = self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
+                    let shape =
+                        self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
                     let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| out.tables[*n].as_ref()).collect();
                     let table = contract(&shape, &tables, self.fold, self.budget)?;
                     if self.pass == Pass::Forward {
@@ -103,17 +104,18 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// `Resource` when the budget is spent.
     pub fn kept<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<usize>, Vec<Scalar>)> {
-        let roots: Vec<usize> = self.plan.roots.iter().copied().filter(|r| !self.plan.nodes[*r].scope.is_empty()).collect();
+        let roots: Vec<usize> =
+            self.plan.roots.iter().copied().filter(|r| !self.plan.nodes[*r].scope.is_empty()).collect();
         let mut scope: Vec<usize> = roots.iter().flat_map(|r| self.plan.nodes[*r].scope.iter().copied()).collect();
         scope.sort_by_key(|v| self.plan.rank[*v]);
         let total = self.total(forward);
         let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].as_ref()).collect();
         let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
         let _room = self.budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
-        let shape = self.shape(roots.iter().map(|r| &self.plan.nodes[*r].scope[..]).take(0), &scope, &forward.cards);
-        let strides: Vec<Vec<usize>> = roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
+        let strides: Vec<Vec<usize>> =
+            roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
         let mut state = vec![0usize; scope.len()];
-        let mut out = Vec::with_capacity(shape.out_len);
+        let mut out = Vec::with_capacity(len);
         for _ in 0..len {
             let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
             out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));
@@ -134,7 +136,12 @@ impl<'a> Engine<'a> {
         of
     }
     /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to the product.
-    pub fn trace<T: Real>(&self, forward: &Forward<T>, slice: &[(usize, usize)], mut random: Option<&mut Random>) -> Vec<usize> {
+    pub fn trace<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        slice: &[(usize, usize)],
+        mut random: Option<&mut Random>,
+    ) -> Vec<usize> {
         let mut state = vec![0usize; self.plan.cards.len()];
         for node in self.plan.nodes.iter().rev() {
             let Source::Join(inputs) = &node.source else { continue };
@@ -159,7 +166,12 @@ impl<'a> Engine<'a> {
             let Some(table) = &forward.tables[*n] else { continue };
             let scope = &self.plan.nodes[*n].scope;
             let all = self.strides(scope, scope, &forward.cards);
-            let base: usize = scope.iter().zip(&all).filter(|(v, _)| !summed.contains(v) && forward.cards[**v] > 1).map(|(v, s)| state[*v] * s).sum();
+            let base: usize = scope
+                .iter()
+                .zip(&all)
+                .filter(|(v, _)| !summed.contains(v) && forward.cards[**v] > 1)
+                .map(|(v, s)| state[*v] * s)
+                .sum();
             let own = self.strides(scope, summed, &forward.cards);
             let digits: Vec<(usize, usize)> = summed.iter().zip(own).map(|(v, s)| (forward.cards[*v], s)).collect();
             logs.iter_mut().zip(super::shape::offsets(&digits)).for_each(|(l, o)| *l += table.ln(base + o));
@@ -170,8 +182,14 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn backward<T: Real>(&self, mut forward: Forward<T>, slice: &[(usize, usize)], marginals: &mut Marginals) -> Result<()> {
-        let totals: Vec<Scalar> = self.plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).map(|t| t.scalar(0)).collect();
+    pub fn backward<T: Real>(
+        &self,
+        mut forward: Forward<T>,
+        slice: &[(usize, usize)],
+        marginals: &mut Marginals,
+    ) -> Result<()> {
+        let totals: Vec<Scalar> =
+            self.plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).map(|t| t.scalar(0)).collect();
         let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
         let mut gradients: Vec<Option<Scaled<T>>> = self.plan.nodes.iter().map(|_| None).collect();
         for (r, own) in self.plan.roots.iter().zip(&totals) {
@@ -203,21 +221,45 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
-    fn gradient<T: Real>(&self, forward: &Forward<T>, above: Option<&Scaled<T>>, at: usize, inputs: &[usize], n: usize) -> Result<Scaled<T>> {
+    fn gradient<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        above: Option<&Scaled<T>>,
+        at: usize,
+        inputs: &[usize],
+        n: usize,
+    ) -> Result<Scaled<T>> {
         let others = inputs.iter().copied().filter(|m| *m != n);
         let scopes = others.clone().map(|m| &self.plan.nodes[m].scope[..]);
-        let shape = self.shape(std::iter::once(&self.plan.nodes[at].scope[..]).chain(scopes), &self.plan.nodes[n].scope, &forward.cards);
-        let tables: Vec<&Scaled<T>> = above.into_iter().chain(others.filter_map(|m| forward.tables[m].as_ref())).collect();
+        let shape = self.shape(
+            std::iter::once(&self.plan.nodes[at].scope[..]).chain(scopes),
+            &self.plan.nodes[n].scope,
+            &forward.cards,
+        );
+        let tables: Vec<&Scaled<T>> =
+            above.into_iter().chain(others.filter_map(|m| forward.tables[m].as_ref())).collect();
         contract(&shape, &tables, self.fold, self.budget)
     }
     /// Sums node table times gradient to each of `vars`.
-    fn read<T: Real>(&self, forward: &Forward<T>, n: usize, gradient: Option<&Scaled<T>>, vars: &[usize], marginals: &mut Marginals) -> Result<()> {
+    fn read<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        n: usize,
+        gradient: Option<&Scaled<T>>,
+        vars: &[usize],
+        marginals: &mut Marginals,
+    ) -> Result<()> {
         let (Some(table), Some(gradient)) = (&forward.tables[n], gradient) else { return Ok(()) };
         let scope = &self.plan.nodes[n].scope[..];
         let free: Vec<usize> = vars.iter().copied().filter(|v| forward.cards[*v] > 1).collect();
         let mut sorted = free.clone();
         sorted.sort_by_key(|v| self.plan.rank[*v]);
-        let joint = contract(&self.shape([scope, scope].into_iter(), &sorted, &forward.cards), &[table, gradient], self.fold, self.budget)?;
+        let joint = contract(
+            &self.shape([scope, scope].into_iter(), &sorted, &forward.cards),
+            &[table, gradient],
+            self.fold,
+            self.budget,
+        )?;
         for v in free {
             let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
             let one = contract(&shape, &[&joint], self.fold, self.budget)?;
@@ -229,7 +271,8 @@ impl<'a> Engine<'a> {
 
 /// The largest of `logs`, or one drawn in proportion to their exponentials.
 fn choose(logs: &[f64], random: Option<&mut Random>) -> usize {
-    let best = logs.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |b, (at, l)| if l > b.1 { (at, l) } else { b });
+    let best =
+        logs.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |b, (at, l)| if l > b.1 { (at, l) } else { b });
     let Some(random) = random else { return best.0 };
     let weights: Vec<f64> = logs.iter().map(|l| (l - best.1).exp()).collect();
     let mut left = random.unit() * weights.iter().sum::<f64>();

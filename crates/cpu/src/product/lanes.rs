@@ -19,10 +19,20 @@ pub enum Step<'a, T> {
 }
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
-pub fn accumulate<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], step: Step<'_, T>, scratch: &mut Vec<T>) {
+pub fn accumulate<T: Real>(
+    to: &mut [T],
+    first: bool,
+    constant: T,
+    terms: &[Term<'_, T>],
+    step: Step<'_, T>,
+    scratch: &mut Vec<T>,
+) {
     #[cfg(target_arch = "x86_64")]
     {
-        if to.len() >= 8 && std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512dq") {
+        if to.len() >= 8
+            && std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+        {
             // SAFETY: the features were just detected.
             return unsafe { avx512(to, first, constant, terms, step, scratch) };
         }
@@ -36,18 +46,39 @@ pub fn accumulate<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
-fn avx512<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], step: Step<'_, T>, scratch: &mut Vec<T>) {
+fn avx512<T: Real>(
+    to: &mut [T],
+    first: bool,
+    constant: T,
+    terms: &[Term<'_, T>],
+    step: Step<'_, T>,
+    scratch: &mut Vec<T>,
+) {
     plain(to, first, constant, terms, step, scratch);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], step: Step<'_, T>, scratch: &mut Vec<T>) {
+fn avx2<T: Real>(
+    to: &mut [T],
+    first: bool,
+    constant: T,
+    terms: &[Term<'_, T>],
+    step: Step<'_, T>,
+    scratch: &mut Vec<T>,
+) {
     plain(to, first, constant, terms, step, scratch);
 }
 
 #[inline(always)]
-fn plain<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], step: Step<'_, T>, scratch: &mut Vec<T>) {
+fn plain<T: Real>(
+    to: &mut [T],
+    first: bool,
+    constant: T,
+    terms: &[Term<'_, T>],
+    step: Step<'_, T>,
+    scratch: &mut Vec<T>,
+) {
     match step {
         Step::Add => linear(to, first, constant, terms, false, scratch),
         Step::Max => linear(to, first, constant, terms, true, scratch),
@@ -99,7 +130,7 @@ fn linear<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>]
 fn put<T: Real>(to: &mut [T], first: bool, max: bool, values: impl Iterator<Item = T>) {
     match (first, max) {
         (true, _) => to.iter_mut().zip(values).for_each(|(t, v)| *t = v),
-        (false, false) => to.iter_mut().zip(values).for_each(|(t, v)| *t = *t + v),
+        (false, false) => to.iter_mut().zip(values).for_each(|(t, v)| *t += v),
         (false, true) => to.iter_mut().zip(values).for_each(|(t, v)| *t = t.larger(v)),
     }
 }

@@ -73,8 +73,14 @@ impl Matrices {
         };
         let side = |r: Role, input: usize| Side { input: list(r, &|d| d.strides[input]), out: list(r, &|d| d.out) };
         let (first, second) = (side(Role::First, 0), side(Role::Second, 1));
-        let depth = (list(Role::Depth, &|d| d.strides[usize::from(swap)]), list(Role::Depth, &|d| d.strides[usize::from(!swap)]));
-        let (a, b) = (list(Role::Batch, &|d| d.strides[usize::from(swap)]), list(Role::Batch, &|d| d.strides[usize::from(!swap)]));
+        let depth = (
+            list(Role::Depth, &|d| d.strides[usize::from(swap)]),
+            list(Role::Depth, &|d| d.strides[usize::from(!swap)]),
+        );
+        let (a, b) = (
+            list(Role::Batch, &|d| d.strides[usize::from(swap)]),
+            list(Role::Batch, &|d| d.strides[usize::from(!swap)]),
+        );
         let c = list(Role::Batch, &|d| d.out);
         let batch = (0..c.len()).map(|i| [a[i], b[i], c[i]]).collect();
         let (rows, columns) = if swap { (second, first) } else { (first, second) };
@@ -87,9 +93,14 @@ impl Matrices {
         let (m, n, k) = (self.rows.input.len(), self.columns.input.len(), self.depth.0.len());
         let per_product = m * n * k;
         if per_product * 2 > TASK {
-            let strip = (TASK / (k * n.min(BLOCK_COLUMNS))).next_multiple_of(BLOCK_ROWS).min(m.div_ceil(2).next_multiple_of(24)).max(24);
+            let strip = (TASK / (k * n.min(BLOCK_COLUMNS)))
+                .next_multiple_of(BLOCK_ROWS)
+                .min(m.div_ceil(2).next_multiple_of(24))
+                .max(24);
             let tasks: Vec<(usize, usize, usize)> = (0..self.batch.len())
-                .flat_map(|g| (0..n).step_by(BLOCK_COLUMNS).flat_map(move |c| (0..m).step_by(strip).map(move |r| (g, c, r))))
+                .flat_map(|g| {
+                    (0..n).step_by(BLOCK_COLUMNS).flat_map(move |c| (0..m).step_by(strip).map(move |r| (g, c, r)))
+                })
                 .collect();
             tasks.into_par_iter().for_each_init(Buffers::default, |buffers, (g, c, r)| {
                 self.product(a, b, g, r..(r + strip).min(m), c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
@@ -107,22 +118,54 @@ impl Matrices {
     }
     /// One block of rows and columns of product `g`, over the whole depth.
     #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
-    fn product<T: Real>(&self, a: &[T], b: &[T], g: usize, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>, max: bool, buffers: &mut Buffers<T>, out: &Target<T>) {
+    fn product<T: Real>(
+        &self,
+        a: &[T],
+        b: &[T],
+        g: usize,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        max: bool,
+        buffers: &mut Buffers<T>,
+        out: &Target<T>,
+    ) {
         let [base_a, base_b, base_c] = self.batch[g];
         let depth = self.depth.0.len();
         for k in (0..depth).step_by(DEPTH) {
             let ks = k..(k + DEPTH).min(depth);
-            pack(&b[base_b..], &self.columns.input[columns.clone()], &self.depth.1[ks.clone()], COLUMNS, &mut buffers.b);
+            pack(
+                &b[base_b..],
+                &self.columns.input[columns.clone()],
+                &self.depth.1[ks.clone()],
+                COLUMNS,
+                &mut buffers.b,
+            );
             for r in (rows.start..rows.end).step_by(BLOCK_ROWS) {
                 let rs = r..(r + BLOCK_ROWS).min(rows.end);
-                pack(&a[base_a..], &self.rows.input[rs.clone()], &self.depth.0[ks.clone()], ROWS * T::LANES, &mut buffers.a);
+                pack(
+                    &a[base_a..],
+                    &self.rows.input[rs.clone()],
+                    &self.depth.0[ks.clone()],
+                    ROWS * T::LANES,
+                    &mut buffers.a,
+                );
                 self.block(rs, columns.clone(), ks.len(), k > 0, base_c, max, buffers, out);
             }
         }
     }
     /// All register tiles of one packed block.
     #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
-    fn block<T: Real>(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>, depth: usize, more: bool, base: usize, max: bool, buffers: &mut Buffers<T>, out: &Target<T>) {
+    fn block<T: Real>(
+        &self,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        depth: usize,
+        more: bool,
+        base: usize,
+        max: bool,
+        buffers: &mut Buffers<T>,
+        out: &Target<T>,
+    ) {
         let height = ROWS * T::LANES;
         let mut tile = [T::default(); 3 * 16 * COLUMNS];
         for (j, c) in columns.clone().step_by(COLUMNS).enumerate() {

@@ -11,7 +11,11 @@ macro_rules! micro {
         /// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
         pub fn $name(rows: usize, depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
             let width = rows * $lanes;
-            if !(1..=ROWS).contains(&rows) || a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS {
+            if !(1..=ROWS).contains(&rows)
+                || a.len() < depth * width
+                || b.len() < depth * COLUMNS
+                || tile.len() < width * COLUMNS
+            {
                 tile.fill(0.0);
                 return;
             }
@@ -35,7 +39,12 @@ macro_rules! micro {
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const R: usize, const MAX: bool>(depth: usize, mut a: *const $t, mut b: *const $t, tile: *mut $t) {
+        unsafe fn $avx<const R: usize, const MAX: bool>(
+            depth: usize,
+            mut a: *const $t,
+            mut b: *const $t,
+            tile: *mut $t,
+        ) {
             use std::arch::x86_64::*;
             let mut acc = [[$zero(); R]; COLUMNS];
             for _ in 0..depth {
@@ -80,8 +89,34 @@ macro_rules! micro {
     };
 }
 
-micro!(tile_f64, avx_f64, plain_f64, f64, 8, _mm512_setzero_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_fmadd_pd, _mm512_mul_pd, _mm512_max_pd, _mm512_storeu_pd);
-micro!(tile_f32, avx_f32, plain_f32, f32, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_max_ps, _mm512_storeu_ps);
+micro!(
+    tile_f64,
+    avx_f64,
+    plain_f64,
+    f64,
+    8,
+    _mm512_setzero_pd,
+    _mm512_loadu_pd,
+    _mm512_set1_pd,
+    _mm512_fmadd_pd,
+    _mm512_mul_pd,
+    _mm512_max_pd,
+    _mm512_storeu_pd
+);
+micro!(
+    tile_f32,
+    avx_f32,
+    plain_f32,
+    f32,
+    16,
+    _mm512_setzero_ps,
+    _mm512_loadu_ps,
+    _mm512_set1_ps,
+    _mm512_fmadd_ps,
+    _mm512_mul_ps,
+    _mm512_max_ps,
+    _mm512_storeu_ps
+);
 
 /// Rows and columns of a lane tile.
 const SIDE: usize = super::batch::TILE;
@@ -111,7 +146,10 @@ macro_rules! lanes {
             for (rows, cols) in a.chunks_exact(SIDE * $lanes).zip(b.chunks_exact(SIDE * $lanes)).take(depth) {
                 for (to, (r, c)) in tile.chunks_exact_mut($lanes).zip((0..SIDE * SIDE).map(|i| (i / SIDE, i % SIDE))) {
                     let (row, col) = (&rows[r * $lanes..][..$lanes], &cols[c * $lanes..][..$lanes]);
-                    to.iter_mut().zip(row).zip(col).for_each(|((t, x), y)| *t = if max { t.max(x * y) } else { *t + x * y });
+                    to.iter_mut()
+                        .zip(row)
+                        .zip(col)
+                        .for_each(|((t, x), y)| *t = if max { t.max(x * y) } else { *t + x * y });
                 }
             }
         }
@@ -131,7 +169,8 @@ macro_rules! lanes {
                     // SAFETY: `a` holds depth · SIDE · lanes numbers (checked by the caller).
                     let row = unsafe { $load(a.add((k * SIDE + r) * $lanes)) };
                     for c in 0..SIDE {
-                        acc[r][c] = if MAX { $max(acc[r][c], $mul(row, cols[c])) } else { $fma(row, cols[c], acc[r][c]) };
+                        acc[r][c] =
+                            if MAX { $max(acc[r][c], $mul(row, cols[c])) } else { $fma(row, cols[c], acc[r][c]) };
                     }
                 }
             }
@@ -145,5 +184,27 @@ macro_rules! lanes {
     };
 }
 
-lanes!(lanes_f64, avx_lanes_f64, f64, 8, _mm512_setzero_pd, _mm512_loadu_pd, _mm512_fmadd_pd, _mm512_mul_pd, _mm512_max_pd, _mm512_storeu_pd);
-lanes!(lanes_f32, avx_lanes_f32, f32, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_max_ps, _mm512_storeu_ps);
+lanes!(
+    lanes_f64,
+    avx_lanes_f64,
+    f64,
+    8,
+    _mm512_setzero_pd,
+    _mm512_loadu_pd,
+    _mm512_fmadd_pd,
+    _mm512_mul_pd,
+    _mm512_max_pd,
+    _mm512_storeu_pd
+);
+lanes!(
+    lanes_f32,
+    avx_lanes_f32,
+    f32,
+    16,
+    _mm512_setzero_ps,
+    _mm512_loadu_ps,
+    _mm512_fmadd_ps,
+    _mm512_mul_ps,
+    _mm512_max_ps,
+    _mm512_storeu_ps
+);

@@ -1,8 +1,18 @@
 //! The element types of tables.
 
 /// f32 or f64.
-pub trait Real: Copy + Send + Sync + PartialOrd + Default + std::fmt::Debug + 'static
-    + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> + std::ops::AddAssign {
+pub trait Real:
+    Copy
+    + Send
+    + Sync
+    + PartialOrd
+    + Default
+    + std::fmt::Debug
+    + 'static
+    + std::ops::Add<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::AddAssign
+{
     /// Powers of two that products may reach either way before the true log domain takes over.
     const LIMIT: i32;
     /// Lanes of a 512-bit vector.

@@ -1,7 +1,7 @@
 //! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the speed of the linear one.
 
-use super::real::Real;
 use super::held::Held;
+use super::real::Real;
 use rayon::prelude::*;
 use zipfold_core::{Budget, Result};
 use zipfold_plan::product::Scalar;
@@ -47,7 +47,12 @@ impl<T: Real> Scaled<T> {
             return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
         }
         let items = Held::make(values.len(), budget, "a table", |at| T::of(shifted(values[at], shift)))?;
-        Ok(Scaled { data: Data::Linear(items), exponent: -i64::from(shift), low: low + shift - 1, high: high + shift + 1 })
+        Ok(Scaled {
+            data: Data::Linear(items),
+            exponent: -i64::from(shift),
+            low: low + shift - 1,
+            high: high + shift + 1,
+        })
     }
     /// Finds the true bounds and, where they are far from the middle, moves the mantissas there (exactly).
     pub fn settle(&mut self) {
@@ -64,7 +69,7 @@ impl<T: Real> Scaled<T> {
         self.high -= middle;
     }
     /// Number of entries.
-    pub fn len(&self) -> usize {
+    pub fn entries(&self) -> usize {
         match &self.data {
             Data::Linear(x) => x.items.len(),
             Data::Log(x) => x.items.len(),

@@ -35,10 +35,8 @@ impl Shape {
         union.sort_unstable_by_key(|v| rank[*v]);
         union.dedup();
         union.retain(|v| cards[*v] > 1);
-        let mut digits: Vec<Digit> = union
-            .iter()
-            .map(|v| Digit { card: cards[*v], strides: [0; MOST_INPUTS], out: 0, summed: true })
-            .collect();
+        let mut digits: Vec<Digit> =
+            union.iter().map(|v| Digit { card: cards[*v], strides: [0; MOST_INPUTS], out: 0, summed: true }).collect();
         let fill = |scope: &[usize], digits: &mut Vec<Digit>, put: &dyn Fn(&mut Digit, usize)| {
             let (mut stride, mut at) = (1, union.len());
             for v in scope.iter().rev().filter(|v| cards[**v] > 1) {

@@ -32,7 +32,13 @@ struct State<'a> {
 }
 
 /// Anneals from `start`; returns the best tree seen and its cost.
-pub fn anneal(local: &Local, weights: &Weights, start: &Topology, schedule: Schedule, random: &mut Random) -> (Topology, f64) {
+pub fn anneal(
+    local: &Local,
+    weights: &Weights,
+    start: &Topology,
+    schedule: Schedule,
+    random: &mut Random,
+) -> (Topology, f64) {
     let mut state = State::new(local, weights, start.clone());
     let mut best = (start.clone(), state.total);
     let joins = start.children.len() - start.leaves;
@@ -119,7 +125,8 @@ impl<'a> State<'a> {
         self.tree.parent[a] = p as u32;
         let w = self.local.words;
         for i in 0..w {
-            self.bits[x * w + i] = (self.bits[b * w + i] | self.bits[c * w + i]) & (self.bits[p * w + i] | self.bits[a * w + i]);
+            self.bits[x * w + i] =
+                (self.bits[b * w + i] | self.bits[c * w + i]) & (self.bits[p * w + i] | self.bits[a * w + i]);
         }
     }
 }

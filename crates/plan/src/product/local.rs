@@ -40,7 +40,14 @@ impl Local {
             next += 1;
         }
         let words = weight.len();
-        let mut out = Local { words, weight, scopes: vec![0; words * nodes.len()], kept: vec![0; words], nodes: nodes.to_vec(), variables: Vec::new() };
+        let mut out = Local {
+            words,
+            weight,
+            scopes: vec![0; words * nodes.len()],
+            kept: vec![0; words],
+            nodes: nodes.to_vec(),
+            variables: Vec::new(),
+        };
         for (at, n) in nodes.iter().enumerate() {
             for v in &forest.nodes[*n].scope {
                 set(&mut out.scopes[at * words..][..words], bit[v]);

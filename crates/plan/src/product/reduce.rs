@@ -141,7 +141,8 @@ impl Alive {
         }
         let mut changed = Vec::new();
         for (v, row) in scope.iter().zip(&support) {
-            let lost = self.of_mut(*v).iter_mut().zip(row).filter(|(a, s)| **a && !**s).map(|(a, _)| *a = false).count();
+            let lost =
+                self.of_mut(*v).iter_mut().zip(row).filter(|(a, s)| **a && !**s).map(|(a, _)| *a = false).count();
             self.left[*v] -= lost;
             if lost > 0 {
                 changed.push(*v);

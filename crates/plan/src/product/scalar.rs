@@ -42,7 +42,11 @@ impl Scalar {
     }
     /// The sum.
     pub fn plus(self, other: Self) -> Self {
-        let (low, high) = if self.is_zero() || (!other.is_zero() && self.exponent < other.exponent) { (self, other) } else { (other, self) };
+        let (low, high) = if self.is_zero() || (!other.is_zero() && self.exponent < other.exponent) {
+            (self, other)
+        } else {
+            (other, self)
+        };
         if low.is_zero() {
             return high;
         }

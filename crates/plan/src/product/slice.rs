@@ -121,9 +121,12 @@ fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
         let wanted = inputs.iter().filter(|n| plan.sweep.gradient[**n]);
         live += wanted.map(|n| bytes(*n)).sum::<f64>();
         most = most.max(live);
-        inputs.iter().filter(|n| !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_))).for_each(|n| {
-            live -= bytes(*n) * if plan.sweep.gradient[*n] { 2.0 } else { 1.0 };
-        });
+        inputs
+            .iter()
+            .filter(|n| !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_)))
+            .for_each(|n| {
+                live -= bytes(*n) * if plan.sweep.gradient[*n] { 2.0 } else { 1.0 };
+            });
         if plan.sweep.gradient[at] {
             live -= 2.0 * bytes(at);
         }

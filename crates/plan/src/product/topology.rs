@@ -30,7 +30,8 @@ impl Topology {
         };
         (0..local.tables()).for_each(|t| build.register(t));
         for v in order {
-            let bucket: Vec<usize> = std::mem::take(&mut build.holders[*v]).into_iter().filter(|t| build.alive[*t]).collect();
+            let bucket: Vec<usize> =
+                std::mem::take(&mut build.holders[*v]).into_iter().filter(|t| build.alive[*t]).collect();
             build.join_all(bucket);
         }
         let rest: Vec<usize> = (0..build.alive.len()).filter(|t| build.alive[*t]).collect();
