@@ -1,3 +1,4 @@
 //! zipfold
 
+pub mod contract;
 pub mod infer;
