@@ -1,1 +1,44 @@
-fn main() {}
+//! `cargo xtask <command>`.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::process::ExitCode;
+use xtask::{Violation, licences, tidy, tree};
+
+const HELP: &str = "cargo xtask <command>
+
+  tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
+  licences        check the licences and sources of all dependencies against deny.toml";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => run_tidy(&tree::root()),
+        ["tidy", folder] => run_tidy(Path::new(folder)),
+        ["licences"] => licences::check(&tree::root()).map(|found| report(&found)),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Err(format!("unknown command: {}\n\n{HELP}", words.join(" "))),
+    };
+    done.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::from(2)
+    })
+}
+
+fn run_tidy(root: &Path) -> Result<ExitCode, String> {
+    let files = tree::files(root)?;
+    for (package, count) in tidy::panics::count(&files) {
+        eprintln!("note: {package}: {count} unwrap/expect/panic outside tests without an INVARIANT: comment");
+    }
+    Ok(report(&tidy::check(&files)))
+}
+
+fn report(found: &[Violation]) -> ExitCode {
+    for violation in found {
+        println!("{violation}");
+    }
+    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

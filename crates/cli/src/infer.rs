@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
+use zipfold::core::factor::{Answer, Evidence, Network, Task};
+use zipfold::core::{Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Settings, explain, infer};
-use zipfold_core::factor::{Answer, Evidence, Network, Task};
-use zipfold_core::{Budget, Error, Precision, Result};
-use zipfold_io::{evidence, network, uai_result};
+use zipfold::io::{evidence, network, uai_result};
 
 /// Exact inference on a discrete graphical model.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct InferArgs {
     /// The network: .uai, .erg, .bif, .xmlbif or .net, plain or .gz or .xz
     pub model: PathBuf,
@@ -228,7 +228,7 @@ fn write_out(args: &InferArgs, text: &str) -> Result<()> {
             _ => Ok(()),
         };
     }
-    zipfold_io::uai_result::write(&args.output, text, args.force)
+    zipfold::io::uai_result::write(&args.output, text, args.force)
 }
 
 fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, total: f64) -> String {

@@ -1,8 +1,8 @@
 //! The text and the picture of a sum-product plan.
 
 use std::fmt::Write as _;
-use zipfold_core::factor::Network;
-use zipfold_plan::product::{Plan, Reduced, Source};
+use zipfold::core::factor::Network;
+use zipfold::plan::product::{Plan, Reduced, Source};
 
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
@@ -21,7 +21,7 @@ pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: 
     let _ = writeln!(out, "largest      2^{:.1} entries", p.largest);
     let _ = writeln!(out, "operations   {:.3e}", p.flops);
     let _ = writeln!(out, "bytes        {:.3e}", p.bytes);
-    let _ = writeln!(out, "peak         {}", zipfold_core::budget::human_bytes(p.peak_bytes as u64));
+    let _ = writeln!(out, "peak         {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
     let sliced: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
     let _ = writeln!(out, "slices       {sliced} over {} variables", plan.sliced.len());
     let _ = writeln!(out, "predicted    {:.3e} s to execute; the order took {seconds:.3} s", p.seconds);

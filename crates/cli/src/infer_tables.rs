@@ -1,7 +1,7 @@
 //! Answers with names and states, as JSON and CSV.
 
 use serde_json::{Map, Value, json};
-use zipfold_core::factor::{Answer, Network};
+use zipfold::core::factor::{Answer, Network};
 
 /// The answer as JSON.
 pub fn json(network: &Network, answer: &Answer) -> String {

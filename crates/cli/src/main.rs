@@ -1,34 +1,64 @@
-//! The `zipfold` command.
+//! The zipfold command: arguments to a problem, a problem to a result, a result to files and pictures.
+#![forbid(unsafe_code)]
 
-use clap::Parser;
-
+mod answer;
+mod args;
+mod ask;
 mod infer;
 mod infer_explain;
 mod infer_tables;
+mod plot;
+mod show;
+mod work;
 
-#[derive(Parser)]
-#[command(version, about)]
-enum Command {
-    /// Exact inference on a discrete graphical model
-    Infer(infer::InferArgs),
-    /// What a command would do
-    #[command(subcommand)]
-    Explain(Explained),
-}
-
-#[derive(clap::Subcommand)]
-enum Explained {
-    /// Exact inference
-    Infer(infer::InferArgs),
-}
+use args::{Cli, Explained, Question, RunArgs, Verb};
+use clap::{CommandFactory, Parser};
+use zipfold::{Error, Problem, Result};
 
 fn main() {
-    let done = match Command::parse() {
-        Command::Infer(args) => infer::run(args),
-        Command::Explain(Explained::Infer(args)) => infer::run_explain(args),
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print();
+            std::process::exit(if e.use_stderr() { 2 } else { 0 });
+        }
     };
-    if let Err(e) = done {
-        eprintln!("error: {e}");
-        std::process::exit(e.exit_code());
+    let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
+    let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
+    if let Err(error) = answer {
+        eprintln!("error: {error}");
+        std::process::exit(error.exit_code());
     }
+}
+
+fn dispatch(verb: &Verb) -> Result<()> {
+    match verb {
+        Verb::Ask(question) => {
+            let (problem, run, name) = asked(question)?;
+            work::run(&problem, run, name)
+        }
+        Verb::Infer(a) => infer::run(a.clone()),
+        Verb::Merge(a) => work::merge(&a.partials, &a.run),
+        Verb::Explain { what: Explained::Infer(a) } => infer::run_explain(a.clone()),
+        Verb::Explain { what: Explained::Ask(what) } => {
+            let (problem, run, _) = asked(what)?;
+            work::explain(&problem, run)
+        }
+        Verb::Devices { json } => show::devices(*json),
+        Verb::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut std::io::stdout());
+            Ok(())
+        }
+    }
+}
+
+fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str)> {
+    Ok(match question {
+        Question::Dist(a) => (ask::dist(a)?, &a.run, "dist"),
+        Question::Knn(a) => (ask::knn(a)?, &a.run, "knn"),
+        Question::Hist(a) => (ask::hist(a)?, &a.run, "hist"),
+        Question::Reduce(a) => (ask::reduce(a)?, &a.run, "reduce"),
+        Question::Join(a) => (ask::join(a)?, &a.run, "join"),
+        Question::Run(a) => (work::problem_file(&a.problem)?, &a.run, "run"),
+    })
 }

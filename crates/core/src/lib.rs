@@ -2,10 +2,21 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+pub mod describe;
 pub mod error;
 pub mod factor;
+pub mod fold;
+pub mod number;
+pub mod oracle;
+pub mod pair;
+pub mod problem;
+pub mod space;
 pub mod table;
 
 pub use budget::{Budget, Reservation, Reserved};
+pub use describe::{Data, Job, describe};
 pub use error::{Blame, Error, Result, Span};
+pub use pair::Side;
+pub use problem::Problem;
+pub use space::{Cell, Cells, Space};
 pub use table::{Buffer, Elements, Precision, Table};

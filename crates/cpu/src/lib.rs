@@ -1,3 +1,9 @@
 //! The CPU backend of zipfold: the one place on the CPU where `unsafe` is allowed.
 
+pub mod kernels;
+pub mod machine;
+pub mod pairs;
+pub mod simd;
+
+pub use machine::detect;
 pub mod product;

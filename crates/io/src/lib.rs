@@ -1,4 +1,42 @@
-//! io
+//! Readers and writers of zipfold: the only crate that opens files.
+//!
+//! Any bytes give data or an error that names the file, the position, what is wrong, the limit and a remedy; never a
+//! panic, and never an allocation larger than the data. Sizes that a file declares are checked against its real bytes
+//! and the [`Budget`](zipfold_core::Budget) before anything is allocated. Outputs appear whole or not at all.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "parquet")]
+pub mod arrow_table;
+pub mod atomic;
+pub mod csv_table;
+pub mod csv_write;
+#[cfg(feature = "parquet")]
+mod foreign;
+pub mod growing;
+pub mod guard;
+pub mod memory;
+pub mod npy;
+pub mod npy_file;
+pub mod npy_header;
+pub mod npz;
+#[cfg(feature = "parquet")]
+pub mod parquet_table;
+#[cfg(feature = "parquet")]
+pub mod parquet_write;
+pub mod read;
+mod select;
+mod text_rows;
+pub mod write;
+pub mod xyz;
+mod zip_directory;
+
+pub use atomic::{Output, OutputOptions};
+pub use guard::Source;
+pub use npy::{Array, NpyElement};
+pub use npy_file::NpyFile;
+pub use read::{Format, ReadOptions, read_table};
+pub use write::{Column, write_array, write_columns};
+pub use xyz::{Frame, Frames};
 
 pub mod bayes;
 pub mod bif;

@@ -1,3 +1,13 @@
-//! plan
+//! The planner of zipfold: a pure function from a problem, a machine and a budget to a plan. No I/O, no clock.
+#![forbid(unsafe_code)]
+
+pub mod choose;
+pub mod explain;
+pub mod machine;
+pub mod tiles;
+
+pub use choose::{Plan, Settings, choose};
+pub use machine::{Isa, Machine};
+pub use tiles::{Tile, Tiling};
 
 pub mod product;

@@ -1,4 +1,27 @@
-//! zipfold
+//! All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
+//!
+//! ```
+//! use zipfold::{Table, pairs};
+//! let a = Table::f64(2, 2, vec![0.0, 0.0, 3.0, 4.0])?;
+//! let d = pairs(&a).metric("euclidean").matrix()?;
+//! assert_eq!(d, [0.0, 5.0, 5.0, 0.0]);
+//! # Ok::<(), zipfold::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod closure;
+pub mod library;
+pub mod partial;
+pub mod reading;
+pub mod run;
+
+pub use library::{Pairs, pairs};
+pub use run::{Options, Outcome, Output, Progress, Target, run, run_problem};
+pub use zipfold_core as core;
+pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
+pub use zipfold_cpu as cpu;
+pub use zipfold_io as io;
+pub use zipfold_plan as plan;
 
 pub mod contract;
 pub mod infer;

@@ -81,6 +81,7 @@ fn a_chain_of_a_million_variables() {
 }
 
 #[test]
+#[ignore = "the order search is slow in the development profile: cargo test --release -- --ignored"]
 fn a_clique_of_forty_variables_is_refused_with_its_size() {
     let cards = vec![2; 40];
     let pairs = (0..40).flat_map(|a| (0..a).map(move |b| (a, b)));

@@ -72,7 +72,7 @@ fn logarithmic<T: Real>(
 ) -> Result<Scaled<T>> {
     let mut logs = Vec::with_capacity(inputs.len());
     for table in inputs {
-        logs.push(Held::make(table.entries(), budget, "logarithms of a table", |at| table.ln(at))?);
+        logs.push(Held::make(table.len(), budget, "logarithms of a table", |at| table.ln(at))?);
     }
     let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
     let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;

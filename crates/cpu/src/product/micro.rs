@@ -37,6 +37,7 @@ macro_rules! micro {
             $plain(width, depth, a, b, max, tile);
         }
 
+        // SAFETY (callers): the machine has AVX-512 F, and the pointers hold whole panels and a whole tile.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         unsafe fn $avx<const R: usize, const MAX: bool>(
@@ -154,6 +155,7 @@ macro_rules! lanes {
             }
         }
 
+        // SAFETY (callers): the machine has AVX-512 F, and the pointers hold whole panels and a whole tile.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         unsafe fn $avx<const MAX: bool>(depth: usize, a: *const $t, b: *const $t, tile: *mut $t) {

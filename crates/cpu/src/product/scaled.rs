@@ -68,8 +68,12 @@ impl<T: Real> Scaled<T> {
         self.low -= middle;
         self.high -= middle;
     }
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// Number of entries.
-    pub fn entries(&self) -> usize {
+    pub fn len(&self) -> usize {
         match &self.data {
             Data::Linear(x) => x.items.len(),
             Data::Log(x) => x.items.len(),

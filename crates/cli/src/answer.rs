@@ -1,0 +1,264 @@
+//! Results to files: columns of DESIGN 10 by fold, formats by suffix.
+
+use crate::args::RunArgs;
+use crate::show::print_line;
+use std::path::Path;
+use zipfold::core::fold::rows::{Along, RowFold, RowState};
+use zipfold::core::fold::{
+    Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State,
+};
+use zipfold::core::problem::FoldSpec;
+use zipfold::io::{Column, OutputOptions, write_array, write_columns};
+use zipfold::{Error, Job, Outcome, Output, Problem, Result};
+
+/// Refuses outputs that could not be written, before any work.
+pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()> {
+    let suffix = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("").to_lowercase();
+    let dense = problem.folds.iter().any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
+    if args.shard.is_some() {
+        return if dense {
+            let e =
+                Error::request("a matrix has no partial result: its shares would be as large as itself").at("--shard");
+            Err(e.remedy("give each share its own rows as x and all rows as y"))
+        } else {
+            Ok(())
+        };
+    }
+    let allowed: &[&str] = match problem.folds.first() {
+        Some(FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Reduce { .. }) => &["npy", "csv", "tsv"],
+        Some(FoldSpec::Nearest { .. }) => &["npz", "csv", "tsv", "parquet"],
+        _ => &["csv", "tsv", "npz", "parquet"],
+    };
+    if path != "-" && !allowed.contains(&suffix.as_str()) {
+        let e = Error::request(format!("no format for '.{suffix}' here")).at(path.to_string());
+        return Err(e.remedy(format!("a name that ends in .{}", allowed.join(", ."))));
+    }
+    if path != "-" && Path::new(path).exists() && !args.force {
+        return Err(Error::request("the output exists").at(path.to_string()).remedy("--force replaces it"));
+    }
+    let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());
+    match folder {
+        Some(folder) if path != "-" && !folder.is_dir() => {
+            Err(Error::request("the folder does not exist").at(folder.to_string_lossy()).remedy("make it first"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes every fold's result; several folds get a number before the suffix.
+pub fn write(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<Vec<String>> {
+    let many = outcome.outputs.len() > 1;
+    let mut written = vec![];
+    for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
+        let name = if many { numbered(path, at) } else { path.to_string() };
+        write_one(&name, job, fold, output, outcome, options)?;
+        written.push(name);
+    }
+    Ok(written)
+}
+
+fn numbered(path: &str, at: usize) -> String {
+    match path.rsplit_once('.') {
+        Some((stem, suffix)) => format!("{stem}.{at}.{suffix}"),
+        None => format!("{path}.{at}"),
+    }
+}
+
+fn write_one(
+    path: &str,
+    job: &Job,
+    fold: &Fold,
+    output: &Output,
+    outcome: &Outcome,
+    options: OutputOptions,
+) -> Result<()> {
+    let shape = match fold {
+        Fold::Matrix { .. } => vec![job.space.n, job.space.m],
+        _ => vec![job.space.n * job.space.n.saturating_sub(1) / 2],
+    };
+    match (fold, output) {
+        (_, Output::Stored) => Ok(()),
+        (_, Output::F32(v)) => write_array(path, &shape, Column::F32(v), options),
+        (_, Output::F64(v)) => write_array(path, &shape, Column::F64(v), options),
+        (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
+        (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, options),
+        (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
+        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s.clone(), options),
+        _ => Err(Error::internal("a fold and its state do not fit")),
+    }
+}
+
+/// One row per row; indices are integers.
+fn rows(path: &str, fold: &RowFold, state: &RowState, options: OutputOptions) -> Result<()> {
+    let values = state.finish(fold);
+    let width = fold.out_width();
+    let rows = values.len() / width.max(1);
+    let integers = matches!(fold.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
+    let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
+    if integers {
+        let whole: Vec<i64> = values.iter().map(|v| *v as i64).collect();
+        return write_array(path, &shape, Column::I64(&whole), options);
+    }
+    write_array(path, &shape, Column::F64(&values), options)
+}
+
+fn nearest(path: &str, job: &Job, fold: &Nearest, state: &NearestState, options: OutputOptions) -> Result<()> {
+    let (indices, values) = state.finish(fold);
+    let shape = [job.space.n, fold.k];
+    if path.ends_with(".npz") {
+        let arrays = [("indices", &shape[..], Column::I64(&indices)), ("values", &shape[..], Column::F64(&values))];
+        return zipfold::io::write::write_arrays(path, &arrays, options);
+    }
+    let row: Vec<u64> = (0..indices.len()).map(|at| (at / fold.k) as u64).collect();
+    let rank: Vec<u64> = (0..indices.len()).map(|at| (at % fold.k) as u64).collect();
+    let columns = [
+        ("i", Column::U64(&row)),
+        ("rank", Column::U64(&rank)),
+        ("j", Column::I64(&indices)),
+        ("value", Column::F64(&values)),
+    ];
+    write_columns(path, &columns, &[], options)
+}
+
+/// The bins of a histogram in order: for every axis lower and upper edges, and the cells of the grid.
+pub struct Bins {
+    /// By axis.
+    pub lo: Vec<Vec<f64>>,
+    /// By axis.
+    pub hi: Vec<Vec<f64>>,
+    /// Positions in the grid.
+    pub cells: Vec<usize>,
+}
+
+/// The bins of `fold`, last axis fastest, without under and over.
+pub fn bins(fold: &Histogram) -> Bins {
+    let axes = &fold.axes;
+    let total: usize = axes.iter().map(|a| a.bins()).product();
+    let mut out = Bins { lo: vec![vec![]; axes.len()], hi: vec![vec![]; axes.len()], cells: vec![] };
+    for at in 0..total {
+        let mut rest = at;
+        let mut index = vec![0; axes.len()];
+        for a in (0..axes.len()).rev() {
+            index[a] = rest % axes[a].bins();
+            rest /= axes[a].bins();
+        }
+        out.cells.push(index.iter().zip(axes).fold(0, |cell, (i, a)| cell * (a.bins() + 2) + i + 1));
+        for (a, i) in index.iter().enumerate() {
+            out.lo[a].push(axes[a].edges[*i]);
+            out.hi[a].push(axes[a].edges[*i + 1]);
+        }
+    }
+    out
+}
+
+fn histogram(
+    path: &str,
+    fold: &Histogram,
+    state: &HistogramState,
+    outcome: &Outcome,
+    options: OutputOptions,
+) -> Result<()> {
+    let bins = bins(fold);
+    let counts: Vec<u64> = bins.cells.iter().map(|c| state.counts[*c]).collect();
+    let pick = |all: Option<Vec<f64>>| all.map(|v| bins.cells.iter().map(|c| v[*c]).collect::<Vec<f64>>());
+    let (weights, means) = (pick(state.weights()), pick(state.means()));
+    let names: Vec<(String, String)> = (0..fold.axes.len())
+        .map(|a| if a == 0 { ("lo".into(), "hi".into()) } else { (format!("lo{}", a + 1), format!("hi{}", a + 1)) })
+        .collect();
+    let mut columns = vec![];
+    for (a, (lo, hi)) in names.iter().enumerate() {
+        columns.push((lo.as_str(), Column::F64(&bins.lo[a])));
+        columns.push((hi.as_str(), Column::F64(&bins.hi[a])));
+    }
+    columns.push(("count", Column::U64(&counts)));
+    if let Some(w) = &weights {
+        columns.push(("weight", Column::F64(w)));
+    }
+    if let Some(m) = &means {
+        columns.push(("mean", Column::F64(m)));
+    }
+    write_columns(path, &columns, &histogram_notes(fold, state, outcome), options)
+}
+
+fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) -> Vec<String> {
+    let rule = match fold.closed {
+        Closed::Last => "bins half-open, the last one closed (numpy.histogram)",
+        Closed::HalfOpen => "bins half-open (Corrfunc)",
+    };
+    let tally = &outcome.tally;
+    let inside: u64 = bins(fold).cells.iter().map(|c| state.counts[*c]).sum();
+    let mut notes = vec![format!("rule: {rule}")];
+    if fold.axes.len() == 1 {
+        let last = state.counts.len() - 1;
+        notes.push(format!(
+            "under: {}  over: {}  skipped: {}",
+            state.counts[0],
+            state.counts[last],
+            tally.far + tally.nan
+        ));
+    } else {
+        notes.push(format!("outside: {}  skipped: {}", state.total() - inside, tally.far + tally.nan));
+    }
+    notes
+}
+
+fn select(path: &str, fold: &Select, mut state: SelectState, options: OutputOptions) -> Result<()> {
+    if fold.kind != SelectKind::Inner {
+        let wanted = fold.kind == SelectKind::Semi;
+        let rows: Vec<u64> =
+            state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
+        return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
+    }
+    state.sort();
+    let i: Vec<u64> = state.pairs.iter().map(|p| p.0).collect();
+    let j: Vec<u64> = state.pairs.iter().map(|p| p.1).collect();
+    let mut columns = vec![("i", Column::U64(&i)), ("j", Column::U64(&j))];
+    if fold.value.is_some() {
+        columns.push(("value", Column::F64(&state.values)));
+    }
+    write_columns(path, &columns, &[], options)
+}
+
+/// Without an output file: a short result is printed, a long one is summarised.
+pub fn preview(job: &Job, outcome: &Outcome) -> Result<()> {
+    let options = OutputOptions { force: true, durable: false };
+    for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
+        let items = match (fold, output) {
+            (_, Output::F32(v)) => v.len(),
+            (_, Output::F64(v)) => v.len(),
+            (Fold::Histogram(h), _) => h.cells(),
+            (Fold::Rows(f), _) => {
+                if f.along == Along::All {
+                    1
+                } else {
+                    job.space.n
+                }
+            }
+            (Fold::Nearest(f), _) => job.space.n * f.k,
+            (_, Output::State(State::Select(s))) => s.pairs.len().max(s.matched.len()),
+            _ => 0,
+        };
+        if items > 10_000 {
+            print_line(&format!("{items} numbers; give -o FILE to keep them"))?;
+            continue;
+        }
+        match (fold, output) {
+            (_, Output::F64(v)) => print_matrix(job, fold, v.iter().map(f64::to_string))?,
+            (_, Output::F32(v)) => print_matrix(job, fold, v.iter().map(f32::to_string))?,
+            (Fold::Rows(f), Output::State(State::Rows(s))) => {
+                let values = s.finish(f);
+                for line in values.chunks(f.out_width().max(1)) {
+                    print_line(&line.iter().map(f64::to_string).collect::<Vec<_>>().join(","))?;
+                }
+            }
+            _ => write_one("-", job, fold, output, outcome, options)?,
+        }
+    }
+    Ok(())
+}
+
+fn print_matrix(job: &Job, fold: &Fold, values: impl Iterator<Item = String>) -> Result<()> {
+    let width = if matches!(fold, Fold::Matrix { .. }) { job.space.m } else { 1 };
+    let all: Vec<String> = values.collect();
+    all.chunks(width.max(1)).try_for_each(|line| print_line(&line.join(",")))
+}

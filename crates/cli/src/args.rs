@@ -1,0 +1,271 @@
+//! The grammar of the command (DESIGN 11).
+
+use clap::{Args, Parser, Subcommand};
+
+/// All-pairs computing: say what one pair is, and what to know about all of them.
+#[derive(Parser)]
+#[command(name = "zipfold", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand, Clone)]
+pub enum Verb {
+    /// A question about pairs.
+    #[command(flatten)]
+    Ask(Question),
+    /// Exact inference on a discrete graphical model
+    Infer(crate::infer::InferArgs),
+    /// Fold the results of shards into one
+    Merge(Merge),
+    /// Say how a question would be answered: plan, memory, predicted time
+    Explain {
+        /// The question.
+        #[command(subcommand)]
+        what: Explained,
+    },
+    /// The machine as zipfold sees it
+    Devices {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Completions for a shell, on standard output
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[allow(clippy::large_enum_variant, reason = "made once, by the parser")]
+/// What `explain` explains.
+#[derive(Subcommand, Clone)]
+pub enum Explained {
+    /// A question about pairs.
+    #[command(flatten)]
+    Ask(Question),
+    /// Exact inference on a discrete graphical model
+    Infer(crate::infer::InferArgs),
+}
+
+/// A question about pairs.
+#[derive(Subcommand, Clone)]
+pub enum Question {
+    /// The matrix of all pairs
+    Dist(Dist),
+    /// The k nearest rows of every row
+    Knn(Knn),
+    /// Counts of pairs by value
+    Hist(Hist),
+    /// One number per row, column, or in all
+    Reduce(Reduce),
+    /// The pairs of rows where a condition holds
+    Join(Join),
+    /// A problem from a file
+    Run(RunFile),
+}
+
+/// Inputs and the pair.
+#[derive(Args, Clone)]
+pub struct PairArgs {
+    /// Rows called x: .npy .npz .csv .tsv .txt .parquet .arrow .xyz, or - for standard input
+    pub x: String,
+    /// Rows called y; without them x is paired with itself
+    pub y: Option<String>,
+    /// A named metric [default: euclidean]
+    #[arg(long, conflicts_with = "pair")]
+    pub metric: Option<String>,
+    /// A formula in x and y: 'sum(abs(x - y))', 'abs(x.price - y.price)'
+    #[arg(long, value_name = "EXPR")]
+    pub pair: Option<String>,
+    /// A value of the formula or option of the metric: h=0.5, w=1,2,3, VI=@vi.npy
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+    /// Only these columns, by name or number
+    #[arg(long, value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// A periodic box: LX,LY,LZ or LX,LY,LZ,α,β,γ (degrees)
+    #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
+    pub cell: Option<String>,
+    /// Only pairs of rows at most this far apart
+    #[arg(long, value_name = "R")]
+    pub cutoff: Option<f64>,
+    /// All (i, j), i ≠ j, instead of i < j
+    #[arg(long)]
+    pub ordered: bool,
+    /// What to do with NaN
+    #[arg(long, value_name = "POLICY", default_value = "error", value_parser = ["error", "propagate", "skip"])]
+    pub nan: String,
+    /// The type of matrices [default: that of the inputs]
+    #[arg(long, value_parser = ["f32", "f64"])]
+    pub precision: Option<String>,
+}
+
+/// How to run and where to write.
+#[derive(Args, Clone)]
+pub struct RunArgs {
+    /// The result; its suffix chooses the format, - is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<String>,
+    /// Threads [default: all]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub threads: usize,
+    /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// The device
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    pub device: String,
+    /// Force a plan choice: isa=avx2, tile.rows=256
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// One balanced share of the work, to be merged: 1/8
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+    /// Go on after an interruption
+    #[arg(long)]
+    pub resume: bool,
+    /// Seconds between checkpoints
+    #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
+    pub checkpoint_every: f64,
+    /// Replace an existing output
+    #[arg(long)]
+    pub force: bool,
+    /// Reach the disk before success is reported
+    #[arg(long)]
+    pub durable: bool,
+    /// A picture of the result, as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<String>,
+    /// A machine-readable report on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no summary
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `dist`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Dist {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// SciPy's condensed order of i < j instead of the full matrix
+    #[arg(long)]
+    pub condensed: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `knn`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Knn {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// Neighbours per row
+    #[arg(short, default_value_t = 10)]
+    pub k: usize,
+    /// The largest values instead of the smallest
+    #[arg(long)]
+    pub largest: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `hist`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Hist {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// Number of uniform bins
+    #[arg(long, default_value_t = 100)]
+    pub bins: usize,
+    /// First and last edge [default: the exact minimum and maximum]
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true)]
+    pub range: Option<Vec<f64>>,
+    /// Edges from a file instead, one per row
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["range"])]
+    pub edges: Option<String>,
+    /// Half-open bins throughout, as Corrfunc's
+    #[arg(long)]
+    pub half_open: bool,
+    /// A column of weights: a pair weighs the product
+    #[arg(long, value_name = "COLUMN")]
+    pub weights: Option<String>,
+    /// Also the mean value per bin
+    #[arg(long)]
+    pub mean: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `reduce`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Reduce {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// The operation
+    #[arg(long, value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"])]
+    pub op: String,
+    /// Weights of the rows folded away: a file with one row each
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<String>,
+    /// Results per row, per column, or one
+    #[arg(long, default_value = "row", value_parser = ["row", "column", "all"])]
+    pub axis: String,
+    /// Leave out i = j
+    #[arg(long)]
+    pub no_diagonal: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `join`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Join {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'
+    #[arg(long = "where", value_name = "EXPR")]
+    pub predicate: String,
+    /// Every pair, or the rows of x with or without a match
+    #[arg(long, default_value = "inner", value_parser = ["inner", "semi", "anti"])]
+    pub kind: String,
+    /// Pairs i < j of x with itself
+    #[arg(long = "self")]
+    pub of_self: bool,
+    /// A value to keep with each pair
+    #[arg(long, value_name = "EXPR")]
+    pub value: Option<String>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `run`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct RunFile {
+    /// A problem as TOML or JSON
+    pub problem: String,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `merge`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Merge {
+    /// Partial results of all shards
+    #[arg(required = true)]
+    pub partials: Vec<String>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}

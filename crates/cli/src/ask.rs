@@ -1,0 +1,173 @@
+//! From arguments to a problem.
+
+use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs};
+use std::collections::BTreeMap;
+use zipfold::core::fold::rows::Along;
+use zipfold::core::fold::{Closed, RowOp, SelectKind};
+use zipfold::core::pair::parse::Param;
+use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::core::{Cells, Precision};
+use zipfold::io::{ReadOptions, read_table};
+use zipfold::{Budget, Error, Result};
+
+/// A file as a list of numbers, row-major.
+fn numbers(path: &str) -> Result<Vec<f64>> {
+    let table = read_table(path, &ReadOptions::default(), &Budget::unlimited())?;
+    Ok((0..table.rows() * table.cols()).map(|at| table.elements().get(at)).collect())
+}
+
+fn param(text: &str) -> Result<(String, Param)> {
+    let wrong = |what: String| Error::request(what).at("--param").remedy("NAME=NUMBER, NAME=1,2,3 or NAME=@FILE");
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(wrong(format!("'{text}' gives no value")));
+    };
+    let param = if let Some(path) = value.strip_prefix('@') {
+        Param::Vector(numbers(path)?)
+    } else if value.contains(',') {
+        let parts: std::result::Result<Vec<f64>, _> = value.split(',').map(|v| v.trim().parse()).collect();
+        Param::Vector(parts.map_err(|_| wrong(format!("'{value}' is no list of numbers")))?)
+    } else {
+        Param::Number(value.trim().parse().map_err(|_| wrong(format!("'{value}' is no number")))?)
+    };
+    Ok((name.trim().to_string(), param))
+}
+
+fn params(texts: &[String]) -> Result<BTreeMap<String, Param>> {
+    texts.iter().map(|t| param(t)).collect()
+}
+
+fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec) -> Result<Problem> {
+    let input = |name: &str| Input { name: name.into(), columns: args.columns.clone(), hash: None };
+    let cell = args.cell.as_deref().map(zipfold::core::Cell::parse).transpose()?;
+    Ok(Problem {
+        schema: SCHEMA,
+        x: input(&args.x),
+        y: args.y.as_deref().map(input),
+        pair: PairSpec { metric: args.metric.clone(), formula: args.pair.clone(), params: params(&args.params)? },
+        cells: if args.ordered { Some(Cells::Ordered) } else { cells },
+        near: args.cutoff,
+        cell: cell.map(Vec::from),
+        folds: vec![fold],
+        precision: match args.precision.as_deref() {
+            Some("f32") => Some(Precision::F32),
+            Some(_) => Some(Precision::F64),
+            None => None,
+        },
+        nan: match args.nan.as_str() {
+            "skip" => NanPolicy::Skip,
+            "propagate" => NanPolicy::Propagate,
+            _ => NanPolicy::Error,
+        },
+    })
+}
+
+/// `dist`.
+pub fn dist(args: &Dist) -> Result<Problem> {
+    let fold = if args.condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
+    problem(&args.pair, None, fold)
+}
+
+/// `knn`.
+pub fn knn(args: &Knn) -> Result<Problem> {
+    if args.k == 0 {
+        return Err(Error::request("no neighbours asked for").at("-k").limit("1 or more"));
+    }
+    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest })
+}
+
+/// `hist`.
+pub fn hist(args: &Hist) -> Result<Problem> {
+    let edges = args.edges.as_deref().map(numbers).transpose()?;
+    let range = args.range.as_ref().map(|r| [r[0], r[1]]);
+    let axis = AxisSpec { value: None, bins: edges.is_none().then_some(args.bins), range, edges };
+    let closed = if args.half_open { Closed::HalfOpen } else { Closed::Last };
+    let fold = FoldSpec::Histogram { axes: vec![axis], closed, weights: args.weights.clone(), mean: args.mean };
+    problem(&args.pair, None, fold)
+}
+
+/// `reduce`.
+pub fn reduce(args: &Reduce) -> Result<Problem> {
+    let op = match args.op.as_str() {
+        "sum" => RowOp::Sum,
+        "mean" => RowOp::Mean,
+        "min" => RowOp::Min,
+        "max" => RowOp::Max,
+        "argmin" => RowOp::Argmin,
+        "argmax" => RowOp::Argmax,
+        "count" => RowOp::Count,
+        "logsumexp" => RowOp::Logsumexp,
+        _ => RowOp::Softmax,
+    };
+    let along = match args.axis.as_str() {
+        "row" => Along::Row,
+        "column" => Along::Column,
+        _ => Along::All,
+    };
+    let weights = args.weights.as_ref().map(|name| Input { name: name.clone(), columns: None, hash: None });
+    // One result in all counts every cell (i, j) of the square; rows may use the symmetric half.
+    let cells = match (args.no_diagonal, along) {
+        (true, _) => Some(Cells::Ordered),
+        (false, Along::All) if args.pair.y.is_none() => Some(Cells::Square),
+        _ => None,
+    };
+    problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights })
+}
+
+/// `join`.
+pub fn join(args: &Join) -> Result<Problem> {
+    let kind = match args.kind.as_str() {
+        "semi" => SelectKind::Semi,
+        "anti" => SelectKind::Anti,
+        _ => SelectKind::Inner,
+    };
+    if args.of_self && args.pair.y.is_some() {
+        return Err(Error::request("a join of a table with itself has one input, here are two").at("--self"));
+    }
+    if !args.of_self && args.pair.y.is_none() {
+        let e = Error::request("a join needs two tables");
+        return Err(e.remedy("give the second, or --self for pairs i < j of the first"));
+    }
+    let fold = FoldSpec::Select { predicate: args.predicate.clone(), value: args.value.clone(), join: kind };
+    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered).then_some(Cells::Triangle);
+    problem(&args.pair, cells, fold)
+}
+
+/// Bytes of `256MiB`, `2GiB`, `1e9`.
+pub fn bytes(text: &str) -> Result<u64> {
+    let split = text.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(text.len());
+    let unit = match text[split..].to_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "kb" => 1e3,
+        "m" | "mib" => 1048576.0,
+        "mb" => 1e6,
+        "g" | "gib" => 1073741824.0,
+        "gb" => 1e9,
+        "t" | "tib" => 1099511627776.0,
+        _ => f64::NAN,
+    };
+    let value = text[..split].trim().parse::<f64>().unwrap_or(f64::NAN) * unit;
+    if (1.0..1e18).contains(&value) {
+        return Ok(value as u64);
+    }
+    Err(Error::request(format!("'{text}' is no size of memory")).at("--memory").remedy("256MiB, 2GiB"))
+}
+
+/// `--set key=value`.
+pub fn settings(run: &RunArgs) -> Result<BTreeMap<String, String>> {
+    let one = |text: &String| match text.split_once('=') {
+        Some((k, v)) => Ok((k.to_string(), v.to_string())),
+        None => Err(Error::request(format!("'{text}' sets nothing")).at("--set").remedy("KEY=VALUE")),
+    };
+    run.set.iter().map(one).collect()
+}
+
+/// `--shard I/N`, from 1, as (index from 0, parts).
+pub fn shard(run: &RunArgs) -> Result<Option<(usize, usize)>> {
+    let Some(text) = &run.shard else { return Ok(None) };
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    match parts {
+        Some((i, n)) if i >= 1 && i <= n && n <= 1_000_000 => Ok(Some((i - 1, n))),
+        _ => Err(Error::request(format!("'{text}' is no share")).at("--shard").remedy("I/N with I from 1 to N: 1/8")),
+    }
+}

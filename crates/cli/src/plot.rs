@@ -1,0 +1,205 @@
+//! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as points.
+
+use crate::answer::bins;
+use plotters::prelude::*;
+use std::io::Write;
+use zipfold::core::fold::{Fold, State};
+use zipfold::io::OutputOptions;
+use zipfold::{Error, Job, Outcome, Output, Result};
+
+const SIZE: (u32, u32) = (720, 480);
+
+/// A picture's data: curves, points or a grid.
+enum Picture {
+    Steps { title: String, x: String, y: String, lo: Vec<f64>, hi: Vec<f64>, heights: Vec<f64> },
+    Line { title: String, x: String, y: String, points: Vec<(f64, f64)> },
+    Points { title: String, points: Vec<(f64, f64)> },
+    Grid { title: String, side: (usize, usize), of: (usize, usize), values: Vec<f64> },
+}
+
+/// Draws the first fold's result to `path`.
+///
+/// # Errors
+/// `Request` for a suffix other than .svg; those of the output.
+pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<()> {
+    if !path.ends_with(".svg") {
+        return Err(Error::request("pictures are SVG").at(path.to_string()).remedy("a name that ends in .svg"));
+    }
+    let picture = picture(job, outcome)?;
+    let mut text = String::new();
+    render(&picture, &mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
+    let mut out = zipfold::io::Output::create(path, options)?;
+    if let Err(e) = out.write_all(text.as_bytes()) {
+        return Err(out.error(&e));
+    }
+    out.commit()
+}
+
+fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
+    let (n, m) = (job.space.n, job.space.m);
+    match (&job.folds[0], &outcome.outputs[0]) {
+        (Fold::Histogram(f), Output::State(State::Histogram(s))) if f.axes.len() == 1 => {
+            let b = bins(f);
+            let heights = b.cells.iter().map(|c| s.counts[*c] as f64).collect();
+            let title = format!("{} pairs", s.total());
+            Ok(Picture::Steps {
+                title,
+                x: "value".into(),
+                y: "pairs".into(),
+                lo: b.lo[0].clone(),
+                hi: b.hi[0].clone(),
+                heights,
+            })
+        }
+        (Fold::Histogram(f), Output::State(State::Histogram(s))) => {
+            let b = bins(f);
+            let side = (f.axes[0].bins(), f.axes[1..].iter().map(|a| a.bins()).product());
+            let values = b.cells.iter().map(|c| s.counts[*c] as f64).collect();
+            Ok(Picture::Grid { title: format!("{} pairs", s.total()), side, of: side, values })
+        }
+        (Fold::Matrix { .. }, Output::F64(v)) => Ok(grid(n, m, &|at| v[at])),
+        (Fold::Matrix { .. }, Output::F32(v)) => Ok(grid(n, m, &|at| f64::from(v[at]))),
+        (Fold::Condensed { .. }, Output::F64(v)) => Ok(sorted("values of all pairs, ascending", v.clone())),
+        (Fold::Condensed { .. }, Output::F32(v)) => {
+            Ok(sorted("values of all pairs, ascending", v.iter().map(|x| f64::from(*x)).collect()))
+        }
+        (Fold::Rows(f), Output::State(State::Rows(s))) => {
+            let values = s.finish(f);
+            let points = values.iter().step_by(f.out_width().max(1)).enumerate().map(|(i, v)| (i as f64, *v)).collect();
+            Ok(Picture::Line {
+                title: format!("{:?} of {} rows", f.op, values.len()),
+                x: "row".into(),
+                y: "result".into(),
+                points,
+            })
+        }
+        (Fold::Nearest(f), Output::State(State::Nearest(s))) => {
+            let (_, values) = s.finish(f);
+            let last = values.chunks(f.k).filter_map(|row| row.last().copied()).collect();
+            Ok(sorted(&format!("distance of neighbour {}, ascending", f.k), last))
+        }
+        (Fold::Select(_), Output::State(State::Select(s))) => {
+            let step = s.pairs.len().div_ceil(5000).max(1);
+            let points = s.pairs.iter().step_by(step).map(|(i, j)| (*i as f64, *j as f64)).collect();
+            Ok(Picture::Points { title: format!("{} matches", s.pairs.len()), points })
+        }
+        _ => Err(Error::request("this result has no picture").at("--plot")),
+    }
+}
+
+fn sorted(title: &str, mut values: Vec<f64>) -> Picture {
+    values.retain(|v| v.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    let step = values.len().div_ceil(2000).max(1);
+    let points = values.iter().enumerate().step_by(step).map(|(i, v)| (i as f64, *v)).collect();
+    Picture::Line { title: title.into(), x: "rank".into(), y: "value".into(), points }
+}
+
+/// A matrix, thinned to at most 160 × 160.
+fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
+    let side = (n.min(160), m.min(160));
+    let pick = |a: usize, len: usize, of: usize| a * of / len.max(1);
+    let values = (0..side.0 * side.1).map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));
+    Picture::Grid { title: format!("{n} × {m}"), side, of: (n, m), values: values.collect() }
+}
+
+type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
+
+fn render(picture: &Picture, text: &mut String) -> Drawn {
+    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    match picture {
+        Picture::Steps { title, x, y, lo, hi, heights } => {
+            let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
+            let mut chart = axes(&root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
+            let bars = lo.iter().zip(hi).zip(heights);
+            chart.draw_series(bars.map(|((l, h), y)| Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())))?;
+        }
+        Picture::Line { title, x, y, points } => {
+            let mut chart =
+                axes(&root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
+            chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
+        }
+        Picture::Points { title, points } => {
+            let mut chart = axes(
+                &root,
+                title,
+                "row i",
+                "row j",
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
+            chart.draw_series(points.iter().map(|p| Circle::new(*p, 1, BLUE.filled())))?;
+        }
+        Picture::Grid { title, side, of, values } => {
+            let (lo, hi) = span(values.iter().copied());
+            let mut chart = axes(&root, title, "column", "row", (0.0, of.1 as f64), (0.0, of.0 as f64))?;
+            let (dy, dx) = (of.0 as f64 / side.0.max(1) as f64, of.1 as f64 / side.1.max(1) as f64);
+            chart.draw_series(values.iter().enumerate().map(|(at, v)| {
+                let (r, c) = ((at / side.1) as f64, (at % side.1) as f64);
+                let shade = ((v - lo) / (hi - lo)).clamp(0.0, 1.0);
+                Rectangle::new([(c * dx, r * dy), ((c + 1.0) * dx, (r + 1.0) * dy)], ramp(shade).filled())
+            }))?;
+        }
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// Dark blue to yellow.
+fn ramp(t: f64) -> RGBColor {
+    let mix = |a: f64, b: f64| (a + (b - a) * t) as u8;
+    RGBColor(mix(30.0, 250.0), mix(30.0, 220.0), mix(110.0, 60.0))
+}
+
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (lo, hi) =
+        values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    if lo < hi {
+        (lo, hi)
+    } else if lo.is_finite() {
+        (lo - 0.5, lo + 0.5)
+    } else {
+        (0.0, 1.0)
+    }
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Chart<'a, 'b> = ChartContext<
+    'a,
+    SVGBackend<'b>,
+    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+>;
+
+fn axes<'a, 'b>(
+    root: &'a Area<'b>,
+    title: &str,
+    x: &str,
+    y: &str,
+    xs: (f64, f64),
+    ys: (f64, f64),
+) -> std::result::Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
+    let top = if ys.1 > ys.0 { ys.1 } else { ys.0 + 1.0 };
+    let mut chart = ChartBuilder::on(root)
+        .margin(12)
+        .caption(title, ("sans-serif", 18))
+        .x_label_area_size(40)
+        .y_label_area_size(70)
+        .build_cartesian_2d(xs.0..xs.1, ys.0..top)?;
+    let short = |v: &f64| {
+        if v.abs() >= 1e5 || (*v != 0.0 && v.abs() < 1e-3) {
+            format!("{v:.1e}")
+        } else {
+            format!("{}", (v * 1e3).round() / 1e3)
+        }
+    };
+    chart
+        .configure_mesh()
+        .x_desc(x)
+        .y_desc(y)
+        .x_label_formatter(&short)
+        .y_label_formatter(&short)
+        .light_line_style(WHITE)
+        .draw()?;
+    Ok(chart)
+}

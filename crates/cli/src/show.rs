@@ -1,0 +1,105 @@
+//! What the command says: progress, summary, JSON report, devices.
+
+use crate::args::RunArgs;
+use crate::work::Seconds;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use zipfold::core::budget::human_bytes;
+use zipfold::{Budget, Error, Job, Outcome, Progress, Result};
+
+/// A progress bar with rate and remaining time on a terminal, nothing elsewhere.
+pub struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    /// A bar, unless `silent` or standard error is no terminal.
+    pub fn new(silent: bool) -> Self {
+        if silent || !std::io::stderr().is_terminal() {
+            return Bar(None);
+        }
+        let bar = ProgressBar::new(0);
+        let template = "{bar:30} {percent:>3} %  {per_sec} pairs, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Bar(Some(bar))
+    }
+    /// Shows how far the run is.
+    pub fn tell(&self, progress: Progress) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(progress.total);
+            bar.set_position(progress.cells);
+        }
+    }
+    /// Removes the bar.
+    pub fn end(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A line on standard output; a closed pipe is success.
+pub fn print_line(text: &str) -> Result<()> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::resource(format!("standard output: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// The report of a run: JSON on standard output, or a summary on standard error.
+pub fn report(
+    verb: &str,
+    job: &Job,
+    outcome: &Outcome,
+    seconds: &Seconds,
+    budget: &Budget,
+    outputs: &[String],
+    args: &RunArgs,
+) -> Result<()> {
+    let tally = &outcome.tally;
+    if args.json {
+        let value = serde_json::json!({
+            "schema": 1,
+            "command": verb,
+            "n": [job.space.n, job.space.m],
+            "plan": outcome.plan,
+            "counts": {"cells": outcome.cells, "evaluated": tally.counted + tally.far + tally.nan, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+            "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
+            "peak_bytes": budget.peak(),
+            "outputs": outputs,
+            "warnings": [],
+        });
+        return print_line(&value.to_string());
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let rate = outcome.cells as f64 / seconds.kernel.max(1e-9);
+    let skipped = if tally.far + tally.nan > 0 {
+        format!(", {} beyond the cut-off, {} NaN", tally.far, tally.nan)
+    } else {
+        String::new()
+    };
+    eprintln!(
+        "{} pairs{skipped} in {:.3} s ({rate:.3e}/s), {} at most",
+        outcome.cells,
+        seconds.total,
+        human_bytes(budget.peak())
+    );
+    outputs.iter().for_each(|o| eprintln!("wrote {o}"));
+    Ok(())
+}
+
+/// `zipfold devices`.
+pub fn devices(json: bool) -> Result<()> {
+    let machine = zipfold::cpu::detect(0, zipfold::io::memory::available());
+    if json {
+        return print_line(&serde_json::to_string(&machine).unwrap_or_default());
+    }
+    let memory = human_bytes(machine.memory);
+    print_line(&format!(
+        "cpu      {} threads, {}, {memory} free\ncuda     not in this build\nopencl   not in this build",
+        machine.threads,
+        machine.isa.name()
+    ))
+}

@@ -1,0 +1,293 @@
+//! Runs a problem for the command: reading, options, progress, checkpoints, writing.
+
+use crate::args::RunArgs;
+use crate::{answer, ask, plot, show};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use zipfold::core::fold::Fold;
+use zipfold::io::OutputOptions;
+use zipfold::partial::{self, Partial};
+use zipfold::reading::read_data;
+use zipfold::run::{Target, ready, with_ranges};
+use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Output, Problem, Result};
+
+/// Seconds of every phase.
+#[derive(Default)]
+#[allow(missing_docs)]
+pub struct Seconds {
+    pub read: f64,
+    pub plan: f64,
+    pub kernel: f64,
+    pub write: f64,
+    pub total: f64,
+}
+
+/// A problem from a TOML or JSON file.
+pub fn problem_file(path: &str) -> Result<Problem> {
+    let text = zipfold::io::guard::Source::open(path, &Budget::unlimited()).and_then(|s| read_text(&s, path))?;
+    if path.ends_with(".json") {
+        return serde_json::from_str(&text).map_err(|e| Error::request(format!("no problem: {e}")).at(path));
+    }
+    toml::from_str(&text).map_err(|e| {
+        let error = Error::request(format!("no problem: {}", e.message())).at(path);
+        match e.span() {
+            Some(span) => error.span(text.clone(), span),
+            None => error,
+        }
+    })
+}
+
+fn read_text(source: &zipfold::io::Source, path: &str) -> Result<String> {
+    let mut bytes = vec![0; usize::try_from(source.size()).unwrap_or(0).min(1 << 24)];
+    source.fill_at(0, &mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| Error::input("this is no text").at(path))
+}
+
+/// The memory budget of a run.
+fn budget(run: &RunArgs) -> Result<Budget> {
+    let bytes = match &run.memory {
+        Some(text) => ask::bytes(text)?,
+        None => zipfold::io::memory::available() / 10 * 8,
+    };
+    Ok(Budget::new(bytes))
+}
+
+fn check(run: &RunArgs) -> Result<()> {
+    match run.device.as_str() {
+        "auto" | "cpu" => {}
+        other => {
+            let e = Error::device(format!("no device '{other}' in this build")).at("--device");
+            return Err(e.remedy("--device cpu"));
+        }
+    }
+    if run.json && run.output.as_deref() == Some("-") {
+        return Err(Error::request("both the result and the report would go to standard output")
+            .at("--json")
+            .remedy("-o FILE"));
+    }
+    if run.resume && run.output.is_none() {
+        return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
+    }
+    if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
+        return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
+    }
+    Ok(())
+}
+
+/// Answers `problem`.
+pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
+    check(args)?;
+    let start = Instant::now();
+    let budget = budget(args)?;
+    let output = OutputOptions { force: args.force, durable: args.durable };
+    if let Some(path) = &args.output {
+        answer::refuse_early(path, problem, args)?;
+    }
+    let mut seconds = Seconds::default();
+    let data = read_data(problem, &budget)?;
+    seconds.read = start.elapsed().as_secs_f64();
+    let stop = interrupts();
+    let progress = show::Bar::new(args.quiet || args.json);
+    let tell = |p: zipfold::Progress| progress.tell(p);
+    let options = options(args, &budget, &stop, &tell)?;
+    let planning = Instant::now();
+    let (job, machine) = ready(problem, &data, &options)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    seconds.plan = planning.elapsed().as_secs_f64();
+    let target = target(args, &job, output);
+    let outcome = zipfold::run(problem, &job, plan, &target, &options);
+    let outcome = outcome.map_err(|e| resume_hint(e, &options))?;
+    progress.end();
+    seconds.kernel = outcome.kernel_seconds;
+    let writing = Instant::now();
+    let outputs = finish(problem, &job, &outcome, args, &options, output)?;
+    seconds.write = writing.elapsed().as_secs_f64();
+    seconds.total = start.elapsed().as_secs_f64();
+    if let Some(path) = &options.checkpoint {
+        let _ = std::fs::remove_file(path);
+    }
+    show::report(verb, &job, &outcome, &seconds, &budget, &outputs, args)
+}
+
+fn finish(
+    problem: &Problem,
+    job: &Job,
+    outcome: &Outcome,
+    args: &RunArgs,
+    options: &Options<'_>,
+    output: OutputOptions,
+) -> Result<Vec<String>> {
+    if let Some(shard) = options.shard {
+        return write_shard(problem, outcome, args, shard);
+    }
+    let mut outputs = vec![];
+    if let Some(path) = &args.output {
+        outputs.extend(answer::write(path, job, outcome, output)?);
+    } else if !args.quiet && !args.json {
+        answer::preview(job, outcome)?;
+    }
+    if let Some(path) = &args.plot {
+        plot::draw(path, job, outcome, output)?;
+        outputs.push(path.clone());
+    }
+    Ok(outputs)
+}
+
+fn options<'a>(
+    args: &RunArgs,
+    budget: &Budget,
+    stop: &'a Arc<AtomicBool>,
+    tell: &'a (dyn Fn(zipfold::Progress) + Sync),
+) -> Result<Options<'a>> {
+    let shard = ask::shard(args)?;
+    let checkpoint = args.output.as_ref().filter(|o| *o != "-" && shard.is_none());
+    Ok(Options {
+        threads: args.threads,
+        budget: budget.clone(),
+        settings: ask::settings(args)?,
+        shard,
+        checkpoint: checkpoint.map(|o| PathBuf::from(format!("{o}.zipfold-resume"))),
+        checkpoint_every: Duration::from_secs_f64(args.checkpoint_every.min(1e6)),
+        resume: args.resume,
+        progress: Some(tell),
+        stop: Some(stop),
+    })
+}
+
+fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
+    let one_dense = job.folds.len() == 1 && matches!(job.folds[0], Fold::Matrix { .. } | Fold::Condensed { .. });
+    match &args.output {
+        Some(path) if one_dense && path.ends_with(".npy") && args.plot.is_none() => Target::Npy(path.clone(), output),
+        _ => Target::Memory,
+    }
+}
+
+/// The first interruption stops the run at the next wave; a second one kills as usual.
+fn interrupts() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    stop
+}
+
+fn resume_hint(error: Error, options: &Options<'_>) -> Error {
+    if error.blame() != Blame::Interrupted || options.checkpoint.is_none() {
+        return error;
+    }
+    let mut words: Vec<String> =
+        std::env::args().map(|a| if a.contains([' ', '(', '*']) { format!("'{a}'") } else { a }).collect();
+    if !words.iter().any(|w| w == "--resume") {
+        words.push("--resume".into());
+    }
+    error.remedy(words.join(" "))
+}
+
+fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usize, usize)) -> Result<Vec<String>> {
+    let Some(path) = &args.output else {
+        return Err(Error::request("a share needs a place for its partial result").at("--shard").remedy("-o part.zfp"));
+    };
+    let states = outcome.outputs.iter().map(|o| match o {
+        Output::State(state) => Ok(state.clone()),
+        _ => Err(Error::internal("a dense fold reached a shard")),
+    });
+    let part = Partial {
+        key: String::new(),
+        tiles_done: 0,
+        cells: outcome.cells,
+        states: states.collect::<Result<_>>()?,
+        tally: outcome.tally,
+        problem: serde_json::to_string(problem).map_err(|e| Error::internal(e.to_string()))?,
+        shard: Some(shard),
+    };
+    if Path::new(path).exists() && !args.force {
+        return Err(Error::request("the output exists").at(path.clone()).remedy("--force replaces it"));
+    }
+    partial::write(Path::new(path), &part)?;
+    Ok(vec![path.clone()])
+}
+
+/// Folds the partial results of all shards of one problem.
+pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
+    check(args)?;
+    let start = Instant::now();
+    let mut parts: Vec<(String, Partial)> = vec![];
+    for path in paths {
+        parts.push((path.clone(), partial::read(Path::new(path))?));
+    }
+    parts.sort_by_key(|(_, p)| p.shard);
+    check_shards(&parts)?;
+    let problem: Problem = serde_json::from_str(&parts[0].1.problem)
+        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(paths[0].clone()))?;
+    let budget = budget(args)?;
+    let data = read_data(&problem, &budget)?;
+    let problem = with_ranges(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
+    let (job, machine) = ready(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
+    let plan = zipfold::plan::choose(&job, &machine, &ask::settings(args)?)?;
+    let (n, m) = (job.space.n, job.space.m);
+    let mut merged = Partial::start("", job.folds.iter().map(|f| f.identity(n, m)).collect());
+    for (_, part) in parts {
+        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
+            fold.merge(into, from);
+        }
+        merged.tally.merge(&part.tally);
+        merged.cells += part.cells;
+    }
+    if merged.cells != job.space.size()? {
+        return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
+            .remedy("run the shares again on the same inputs"));
+    }
+    let outputs = merged.states.into_iter().map(Output::State).collect();
+    let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };
+    let files = finish(
+        &problem,
+        &job,
+        &outcome,
+        args,
+        &Options::default(),
+        OutputOptions { force: args.force, durable: args.durable },
+    )?;
+    let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
+    show::report("merge", &job, &outcome, &seconds, &budget, &files, args)
+}
+
+/// All shares of one problem, each once.
+fn check_shards(parts: &[(String, Partial)]) -> Result<()> {
+    let total = parts[0].1.shard.map_or(0, |s| s.1);
+    for (at, (path, part)) in parts.iter().enumerate() {
+        if part.problem != parts[0].1.problem || part.shard.map(|s| s.1) != Some(total) {
+            return Err(Error::request("the partial results belong to different problems")
+                .at(path.clone())
+                .remedy("merge the shares of one command"));
+        }
+        if part.shard.map(|s| s.0) != Some(at) {
+            return Err(
+                Error::request(format!("share {} of {total} is missing or there twice", at + 1)).at(path.clone())
+            );
+        }
+    }
+    if parts.len() == total {
+        Ok(())
+    } else {
+        Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them"))
+    }
+}
+
+/// Prints the plan of `problem`.
+pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
+    let budget = budget(args)?;
+    let data = read_data(problem, &budget)?;
+    let options =
+        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let (job, machine) = ready(problem, &data, &options)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    if args.json {
+        return show::print_line(&serde_json::to_string(&plan).unwrap_or_default());
+    }
+    show::print_line(&zipfold::plan::explain::explain(&job, &plan))
+}

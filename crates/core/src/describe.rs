@@ -1,0 +1,392 @@
+//! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is computed yet.
+
+use crate::error::{Error, Result};
+use crate::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::pair::lower::Lowered;
+use crate::pair::named::{self, Params};
+use crate::pair::parse::{Scope, parse};
+use crate::pair::symmetry::{Symmetry, symmetry};
+use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
+use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem, SCHEMA};
+use crate::space::{Cell, Cells, Space};
+use crate::table::{Precision, Table};
+
+/// The most neighbours of a row, and the most bins of a histogram (those under and over included).
+const MAX_K: usize = 1 << 32;
+const MAX_BINS: usize = 1 << 32;
+
+/// The tables of a problem.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// The rows called x.
+    pub x: Table,
+    /// The rows called y, if they are others.
+    pub y: Option<Table>,
+    /// For every fold: weights of the rows of x and of y (of one input: the same twice).
+    pub weights: Vec<Option<[Table; 2]>>,
+}
+
+/// A problem ready to be planned and run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The formula, lowered.
+    pub low: Lowered,
+    /// The cells.
+    pub space: Space,
+    /// The folds.
+    pub folds: Vec<Fold>,
+    /// The root that a cut-off compares with `near²`: the squared length of the difference.
+    pub near_root: Option<usize>,
+    /// What happens to NaN.
+    pub nan: NanPolicy,
+    /// The periodic box.
+    pub cell: Option<Cell>,
+    /// Rows of x, prepared.
+    pub x: Table,
+    /// Rows of y, prepared, if they are others.
+    pub y: Option<Table>,
+    /// The type in which matrices are computed and kept; every other fold works in f64.
+    pub precision: Precision,
+    /// Whether the value is the same with the rows exchanged.
+    pub symmetric: bool,
+}
+
+impl Data {
+    /// The rows of y, or of x paired with itself.
+    pub fn other(&self) -> &Table {
+        self.y.as_ref().unwrap_or(&self.x)
+    }
+    /// The largest number of components.
+    fn widest(&self) -> usize {
+        self.x.cols().max(self.other().cols())
+    }
+}
+
+impl Job {
+    /// The rows of y, or of x paired with itself.
+    pub fn other(&self) -> &Table {
+        self.y.as_ref().unwrap_or(&self.x)
+    }
+}
+
+/// Resolves `problem` over `data`.
+///
+/// # Errors
+/// `Request` for formulas, metrics, options and combinations that mean nothing; `Input` for data that do not fit.
+pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
+    if problem.schema != SCHEMA {
+        let e = Error::request(format!("a problem of schema {}", problem.schema)).at("schema");
+        return Err(e.limit(format!("schema {SCHEMA}")).remedy(format!("schema = {SCHEMA}")));
+    }
+    check_tables(problem, &data)?;
+    let (mut data, mut params) = (data, problem.pair.params.clone());
+    let mut formula = Formula::new();
+    let root = pair_root(problem, &mut data, &mut params, &mut formula)?;
+    formula.roots = vec![root];
+    let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
+    let scope = Scope { params, columns, dim: Some(data.widest()) };
+    let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
+    let mut folds = vec![];
+    for (at, spec) in problem.folds.iter().enumerate() {
+        let weights = data.weights.get(at).and_then(Option::as_ref);
+        folds.push(resolve(spec, &mut formula, &scope, weights, &data)?);
+    }
+    if folds.is_empty() {
+        return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
+    }
+    let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
+    check_cell(cell.as_ref(), &formula, &data)?;
+    check_components(&formula, &data, cell.is_some())?;
+    let space = space(problem, &data, &formula)?;
+    let low = Lowered::new(&formula, data.x.cols(), cell.is_some())?;
+    let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
+    let symmetric = symmetry(&formula) == Symmetry::Symmetric;
+    Ok(Job { low, space, folds, near_root, nan: problem.nan, cell, x: data.x, y: data.y, precision, symmetric })
+}
+
+fn natural_precision(data: &Data) -> Precision {
+    let all_single = [Some(&data.x), data.y.as_ref()].into_iter().flatten().all(|t| t.precision() == Precision::F32);
+    if all_single { Precision::F32 } else { Precision::F64 }
+}
+
+fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
+    if problem.nan != NanPolicy::Error {
+        return Ok(());
+    }
+    for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
+        if let Some((row, col)) = table.and_then(Table::first_nan) {
+            let column =
+                table.and_then(Table::names).map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
+            let e = Error::input("NaN in the data").at(format!("{name}, row {row}, column {column}"));
+            return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
+        }
+    }
+    Ok(())
+}
+
+fn input_name(problem: &Problem) -> &str {
+    problem.y.as_ref().map_or("the second input", |y| y.name.as_str())
+}
+
+/// The pair's value: a metric (which may prepare the tables) or a formula.
+fn pair_root(problem: &Problem, data: &mut Data, params: &mut Params, formula: &mut Formula) -> Result<Id> {
+    let spec = &problem.pair;
+    if spec.metric.is_some() && spec.formula.is_some() {
+        return Err(Error::request("a pair is a metric or a formula, here both").remedy("--metric or --pair"));
+    }
+    if let Some(text) = &spec.formula {
+        let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
+        return parse(formula, text, &Scope { params: params.clone(), columns, dim: Some(data.widest()) });
+    }
+    let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
+    if predicate_only {
+        return formula.number(0.0);
+    }
+    let named = named::require(spec.metric.as_deref().unwrap_or("euclidean"), params)?;
+    if let Some(prepare) = named.prepare
+        && let Some(done) = prepare(&data.x, data.y.as_ref(), params)?
+    {
+        data.x = done.x;
+        data.y = done.y;
+    }
+    (named.formula)(formula, params, Some(data.x.cols()))
+}
+
+fn resolve(
+    spec: &FoldSpec,
+    formula: &mut Formula,
+    scope: &Scope<'_>,
+    weights: Option<&[Table; 2]>,
+    data: &Data,
+) -> Result<Fold> {
+    let dim = data.x.cols();
+    let width = formula.width(0, dim);
+    let scalar_only = |what: &str| {
+        if width == 1 {
+            Ok(())
+        } else {
+            Err(Error::request(format!("{what} takes single numbers, the pair has {width}")))
+        }
+    };
+    match spec {
+        FoldSpec::Matrix {} => scalar_only("a matrix").map(|()| Fold::Matrix { root: 0 }),
+        FoldSpec::Condensed {} => scalar_only("a condensed matrix").map(|()| Fold::Condensed { root: 0 }),
+        FoldSpec::Reduce { op, along, .. } => {
+            if width > 1 && !matches!(op, RowOp::Sum | RowOp::Mean) {
+                scalar_only("this operation")?;
+            }
+            let folded_side = usize::from(*along != crate::fold::rows::Along::Column);
+            let table = weights.map(|w| &w[folded_side]);
+            if let Some(table) = table {
+                check_weights(table, if folded_side == 1 { data.other().rows() } else { data.x.rows() })?;
+            }
+            let flat = table.map(|t| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect());
+            let weight_width = table.map_or(1, Table::cols);
+            if width > 1 && weight_width > 1 && width != weight_width {
+                return Err(Error::request(format!(
+                    "values of {width} numbers and weights of {weight_width} do not fit"
+                )));
+            }
+            Ok(Fold::Rows(RowFold { root: 0, width, op: *op, along: *along, weights: flat, weight_width }))
+        }
+        FoldSpec::Nearest { k, largest } => {
+            scalar_only("nearest")?;
+            if *k == 0 || *k > MAX_K {
+                let e = Error::request(format!("k = {k} neighbours")).at("-k");
+                return Err(e.limit(format!("k is at least 1 and at most {MAX_K}")));
+            }
+            let (id, squared) = formula.without_sqrt(0);
+            let root = add_root(formula, id);
+            Ok(Fold::Nearest(Nearest { root, k: *k, largest: *largest, squared }))
+        }
+        FoldSpec::Histogram { axes, closed, mean, .. } => {
+            if axes.is_empty() || axes.len() > 3 {
+                return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
+            }
+            let axes = axes.iter().map(|a| axis(a, formula, scope)).collect::<Result<Vec<_>>>()?;
+            let column = |t: &Table| (0..t.rows()).map(|r| t.get(r, 0)).collect::<Vec<f64>>();
+            if let Some([a, b]) = weights {
+                check_weights(a, data.x.rows())?;
+                check_weights(b, data.other().rows())?;
+            }
+            let weights = weights.map(|[a, b]| [column(a), column(b)]);
+            let fold = Histogram { axes, closed: *closed, weights, mean: *mean };
+            match fold.cells() {
+                0..=MAX_BINS => Ok(Fold::Histogram(fold)),
+                cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MAX_BINS} bins"))),
+            }
+        }
+        FoldSpec::Select { predicate, value, join } => {
+            let id = parse(formula, predicate, scope)?;
+            if !formula.ty(id).truth || formula.ty(id).shape != crate::pair::Shape::Scalar {
+                let e = Error::request(
+                    "the condition of a join is true or false for a pair, here it is a number or a vector",
+                );
+                return Err(e
+                    .at("--where")
+                    .span(predicate.as_str(), 0..predicate.len())
+                    .remedy("compare: 'abs(x.a - y.a) < 1'"));
+            }
+            let root = add_root(formula, id);
+            let value = match value {
+                Some(text) => Some(single_root(formula, text, scope)?),
+                None => None,
+            };
+            Ok(Fold::Select(Select { root, value, kind: *join }))
+        }
+    }
+}
+
+fn check_weights(table: &Table, rows: usize) -> Result<()> {
+    if table.rows() == rows && table.cols() > 0 {
+        return Ok(());
+    }
+    let what = format!("weights of {} rows and {} columns for {rows} rows", table.rows(), table.cols());
+    Err(Error::input(what).at("--weights").remedy("one weight, or one row of weights, for each row"))
+}
+
+fn add_root(formula: &mut Formula, id: Id) -> usize {
+    match formula.roots.iter().position(|r| *r == id) {
+        Some(at) => at,
+        None => {
+            formula.roots.push(id);
+            formula.roots.len() - 1
+        }
+    }
+}
+
+fn single_root(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<usize> {
+    let id = parse(formula, text, scope)?;
+    if formula.ty(id).shape != crate::pair::Shape::Scalar {
+        let e = Error::request("a single number is wanted here, this is a vector");
+        return Err(e.at("formula").span(text, 0..text.len()).remedy("reduce it: 'sum(…)'"));
+    }
+    Ok(add_root(formula, id))
+}
+
+fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axis> {
+    let at = match &spec.value {
+        Some(text) => single_root(formula, text, scope)?,
+        None => 0,
+    };
+    if formula.width(at, scope.dim.unwrap_or(1)) != 1 {
+        return Err(Error::request("a histogram takes single numbers, the pair is a vector"));
+    }
+    let (id, squared) = formula.without_sqrt(at);
+    let root = add_root(formula, id);
+    if let Some(edges) = &spec.edges {
+        let ascending = edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
+        if edges.len() < 2 || !ascending {
+            let e = Error::request("bin edges are two or more numbers, each larger than the one before").at("--edges");
+            return Err(e.remedy("sort them and drop duplicates"));
+        }
+        return Ok(Axis::new(root, edges.clone(), squared));
+    }
+    let bins = spec.bins.unwrap_or(100);
+    let Some([lo, hi]) = spec.range else {
+        return Err(Error::internal("a histogram reached its description without a range"));
+    };
+    if bins == 0 || bins > 100_000_000 || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
+        let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
+        return Err(e.limit("1 to 100000000 bins over a finite range LO < HI"));
+    }
+    Ok(Axis::uniform(root, lo, hi, bins, squared))
+}
+
+/// A root with the squared length of the difference.
+fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
+    if near.is_nan() || near <= 0.0 {
+        return Err(Error::request(format!("a cut-off of {near}")).at("--cutoff").limit("a number above 0"));
+    }
+    let (x, y) = (formula.leaf(Node::Row(Side::X))?, formula.leaf(Node::Row(Side::Y))?);
+    let gap = formula.binary(Binary::Sub, x, y)?;
+    let square = formula.binary(Binary::Mul, gap, gap)?;
+    let total = formula.reduce(Reduce::Sum, square)?;
+    Ok(add_root(formula, total))
+}
+
+fn check_cell(cell: Option<&Cell>, formula: &Formula, data: &Data) -> Result<()> {
+    let Some(cell) = cell else { return Ok(()) };
+    if data.x.cols() != cell.dims() {
+        let what = format!("a box of {} dimensions over rows of {} components", cell.dims(), data.x.cols());
+        return Err(Error::request(what).at("--box").remedy("pick the coordinates with --columns x,y,z"));
+    }
+    let live = formula.live();
+    let uses = formula.nodes().iter().zip(&live).any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
+    if !uses {
+        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at("--box");
+        return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
+    }
+    Ok(())
+}
+
+/// Rows of two inputs with different numbers of components pair by single components only.
+fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()> {
+    let cols = [data.x.cols(), data.other().cols()];
+    if cols[0] == cols[1] {
+        return Ok(());
+    }
+    let live = formula.live();
+    for node in formula.nodes().iter().zip(&live).filter(|(_, live)| **live).map(|(node, _)| node) {
+        let beyond = |side: Side, k: u32| k as usize >= cols[side as usize];
+        let odd = match node {
+            Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
+            Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => Some((*k, cols[0].min(cols[1]))),
+            _ => None,
+        };
+        if let Some((k, have)) = odd {
+            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
+            return Err(e.remedy("components are numbered from 0"));
+        }
+        let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
+            || *node == Node::Dim
+            || (periodic && matches!(node, Node::DeltaAt(_)));
+        if whole {
+            let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
+            return Err(Error::input(what).remedy("pick the same columns of both with --columns, or name single ones"));
+        }
+    }
+    Ok(())
+}
+
+/// The cells: as asked, or what the folds suggest.
+fn space(problem: &Problem, data: &Data, formula: &Formula) -> Result<Space> {
+    let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
+    let symmetric = symmetry(formula) == Symmetry::Symmetric;
+    let cells = match (problem.cells, data.y.is_some()) {
+        (None, true) | (Some(Cells::Cross), true) => Cells::Cross,
+        (Some(other), true) => {
+            return Err(Error::request(format!("{other:?} is for one input, here are two")).remedy("cells = \"cross\""));
+        }
+        (Some(Cells::Cross), false) => Cells::Square,
+        (Some(given), false) => given,
+        (None, false) => natural_cells(&problem.folds[0], symmetric),
+    };
+    let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
+    if half && !symmetric {
+        let e =
+            Error::request("the value changes when x and y change places, so half of the cells do not stand for all");
+        return Err(e.remedy("visit all of them: cells = \"ordered\" (--ordered)"));
+    }
+    let condensed = problem.folds.iter().any(|f| matches!(f, FoldSpec::Condensed {}));
+    if condensed && cells != Cells::Triangle {
+        return Err(
+            Error::request("the condensed order is for i < j of one input").remedy("leave out the second input")
+        );
+    }
+    let space = Space { cells, n, m, near: problem.near };
+    space.size()?;
+    Ok(space)
+}
+
+fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Cells {
+    match fold {
+        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } if symmetric => Cells::Diagonal,
+        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Cells::Square,
+        FoldSpec::Nearest { .. } => Cells::Ordered,
+        FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Cells::Ordered,
+        FoldSpec::Condensed {} | FoldSpec::Histogram { .. } | FoldSpec::Select { .. } if symmetric => Cells::Triangle,
+        FoldSpec::Condensed {} => Cells::Triangle,
+        _ => Cells::Ordered,
+    }
+}

@@ -1,0 +1,184 @@
+//! Histograms of values on one to three axes, with weights and means per bin, exact in every tiling: counts are u64, and
+//! weighted sums are kept in 128-bit fixed point, whose addition is associative.
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to a value equal to the last edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Closed {
+    /// It belongs to the last bin, as in `numpy.histogram`.
+    Last,
+    /// It is over, as in Corrfunc: all bins are half-open.
+    HalfOpen,
+}
+
+/// One axis: edges ascending; a value's bin is the largest i with edge[i] ≤ value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Which root is binned.
+    pub root: usize,
+    /// The edges as asked for.
+    pub edges: Vec<f64>,
+    /// The edges that values are compared with: squares where the root is a squared distance.
+    pub compared: Vec<f64>,
+    /// Whether the root is the square of what is binned.
+    pub squared: bool,
+    /// `(first compared edge, bins per unit)` for a first guess when edges are uniform in what is compared or its root.
+    guess: Option<(f64, f64, bool)>,
+}
+
+impl Axis {
+    /// An axis over `edges` (ascending, at least two); `squared` when the root is the square of what is binned.
+    pub fn new(root: usize, edges: Vec<f64>, squared: bool) -> Self {
+        let square = |e: &f64| if *e < 0.0 { f64::NEG_INFINITY } else { e * e };
+        let compared: Vec<f64> = if squared { edges.iter().map(square).collect() } else { edges.clone() };
+        let n = edges.len() - 1;
+        let (lo, hi) = (edges[0], edges[n]);
+        let step = (hi - lo) / n as f64;
+        let uniform = edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
+        let guess = (uniform && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step, squared));
+        Axis { root, edges, compared, squared, guess }
+    }
+    /// `bins` bins of equal width: edge i = lo + i·(hi − lo)/bins.
+    pub fn uniform(root: usize, lo: f64, hi: f64, bins: usize, squared: bool) -> Self {
+        let edge = |i: usize| if i == bins { hi } else { lo + i as f64 * (hi - lo) / bins as f64 };
+        Self::new(root, (0..=bins).map(edge).collect(), squared)
+    }
+    /// Number of bins.
+    pub fn bins(&self) -> usize {
+        self.edges.len() - 1
+    }
+    /// 0 for under, 1 + bin, bins + 1 for over. NaN is over.
+    #[inline]
+    pub fn place(&self, value: f64, closed: Closed) -> usize {
+        let edges = &self.compared;
+        let bins = edges.len() - 1;
+        if value < edges[0] {
+            return 0;
+        }
+        if value >= edges[bins] || value.is_nan() {
+            let on_last = closed == Closed::Last && value == edges[bins];
+            return if on_last { bins } else { bins + 1 };
+        }
+        let mut bin = match self.guess {
+            Some((lo, rate, squared)) => {
+                let v = if squared { value.sqrt() } else { value };
+                (((v - lo) * rate) as usize).min(bins - 1)
+            }
+            None => edges.partition_point(|e| *e <= value) - 1,
+        };
+        while edges[bin] > value {
+            bin -= 1;
+        }
+        while edges[bin + 1] <= value {
+            bin += 1;
+        }
+        bin + 1
+    }
+}
+
+/// A histogram fold.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    /// One to three axes.
+    pub axes: Vec<Axis>,
+    /// The rule for the last edge.
+    pub closed: Closed,
+    /// Weights of the rows of x and of y; a pair weighs their product.
+    pub weights: Option<[Vec<f64>; 2]>,
+    /// Also keep the mean value per bin of the first axis.
+    pub mean: bool,
+}
+
+/// Fixed point for weighted sums: 80 fractional bits below the largest possible term.
+const FRACTION: i32 = 80;
+
+impl Histogram {
+    /// Cells of the grid, under and over of every axis included.
+    pub fn cells(&self) -> usize {
+        self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
+    }
+    /// Fixed-point units per unit of weight.
+    fn weight_unit(&self) -> f64 {
+        let top = |w: &Vec<f64>| w.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        let largest = self.weights.as_ref().map_or(1.0, |[a, b]| top(a) * top(b));
+        unit_below(largest)
+    }
+    /// Fixed-point units per unit of value (of the first axis).
+    fn value_unit(&self) -> f64 {
+        let edges = &self.axes[0].edges;
+        unit_below(edges[0].abs().max(edges[edges.len() - 1].abs()))
+    }
+    /// Where a pair's values fall in the grid.
+    #[inline]
+    pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
+        self.axes.iter().fold(0, |at, axis| at * (axis.bins() + 2) + axis.place(values(axis.root), self.closed))
+    }
+}
+
+/// 2^FRACTION over the power of two at or above `largest`.
+fn unit_below(largest: f64) -> f64 {
+    let exponent = if largest > 0.0 && largest.is_finite() { libm::ceil(libm::log2(largest)) } else { 0.0 };
+    libm::exp2(f64::from(FRACTION) - exponent)
+}
+
+/// Counts and sums of a histogram.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HistogramState {
+    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest).
+    pub counts: Vec<u64>,
+    weights: Vec<i128>,
+    sums: Vec<i128>,
+    units: (f64, f64),
+}
+
+impl HistogramState {
+    /// All zero.
+    pub fn new(fold: &Histogram) -> Self {
+        let cells = fold.cells();
+        HistogramState {
+            counts: vec![0; cells],
+            weights: vec![0; if fold.weights.is_some() { cells } else { 0 }],
+            sums: vec![0; if fold.mean { cells } else { 0 }],
+            units: (fold.weight_unit(), fold.value_unit()),
+        }
+    }
+    /// Counts the pair (i, j) with `values` by root.
+    #[inline]
+    pub fn absorb(&mut self, fold: &Histogram, i: usize, j: usize, values: impl Fn(usize) -> f64) {
+        let cell = fold.cell(&values);
+        self.counts[cell] += 1;
+        if let Some([a, b]) = &fold.weights {
+            self.weights[cell] += (a[i] * b[j] * self.units.0) as i128;
+        }
+        if fold.mean {
+            let axis = &fold.axes[0];
+            let v = values(axis.root);
+            let v = if axis.squared { v.sqrt() } else { v };
+            let inside = cell / (self.counts.len() / (axis.bins() + 2));
+            if inside >= 1 && inside <= axis.bins() {
+                self.sums[cell] += (v * self.units.1) as i128;
+            }
+        }
+    }
+    /// Adds another state.
+    pub fn merge(&mut self, other: &HistogramState) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += b);
+    }
+    /// Weight sums by cell, where weights were given.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        (!self.weights.is_empty()).then(|| self.weights.iter().map(|w| *w as f64 / self.units.0).collect())
+    }
+    /// Mean values by cell (NaN where empty), where asked for.
+    pub fn means(&self) -> Option<Vec<f64>> {
+        let mean = |(s, c): (&i128, &u64)| *s as f64 / self.units.1 / *c as f64;
+        (!self.sums.is_empty()).then(|| self.sums.iter().zip(&self.counts).map(mean).collect())
+    }
+    /// Pairs counted, under and over included.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}

@@ -1,0 +1,122 @@
+//! Folds: what is kept of the values (DESIGN 5). A state absorbs runs of values, merges, and finishes.
+//!
+//! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling; `absorb` after `merge`
+//! equals `merge` after `absorb` for counts.
+
+pub mod histogram;
+pub mod nearest;
+pub mod rows;
+pub mod select;
+
+use serde::{Deserialize, Serialize};
+
+pub use histogram::{Axis, Closed, Histogram, HistogramState};
+pub use nearest::{Nearest, NearestState};
+pub use rows::{RowFold, RowOp, RowPiece, RowState};
+pub use select::{Select, SelectKind, SelectState};
+
+/// Side of the square blocks in which values are summed; sums of blocks are added in ascending order, whatever the tiles.
+pub const BLOCK: usize = 128;
+
+/// A fold with everything it needs but the values.
+#[derive(Clone, Debug)]
+pub enum Fold {
+    /// The dense matrix of root `root`; half spaces are mirrored.
+    Matrix {
+        /// Which root.
+        root: usize,
+    },
+    /// SciPy's condensed order of a triangle.
+    Condensed {
+        /// Which root.
+        root: usize,
+    },
+    /// One result per row, column, or in all.
+    Rows(RowFold),
+    /// The k nearest of every row.
+    Nearest(Nearest),
+    /// Counts by bin.
+    Histogram(Histogram),
+    /// The cells where a predicate holds.
+    Select(Select),
+}
+
+/// What a fold keeps, mergeable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum State {
+    /// Written straight to its place; nothing to merge.
+    Written,
+    /// Of [`Fold::Rows`].
+    Rows(RowState),
+    /// Of [`Fold::Nearest`].
+    Nearest(NearestState),
+    /// Of [`Fold::Histogram`].
+    Histogram(HistogramState),
+    /// Of [`Fold::Select`].
+    Select(SelectState),
+}
+
+/// What happened to the cells of a space: the conservation law is `counted + skipped = cells`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Cells whose value reached the folds.
+    pub counted: u64,
+    /// Cells left out by a cut-off.
+    pub far: u64,
+    /// Cells left out because their value is NaN.
+    pub nan: u64,
+    /// The first cell (i, j) whose value is NaN, if any.
+    pub first_nan: Option<(u64, u64)>,
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Tally) {
+        self.counted += other.counted;
+        self.far += other.far;
+        self.nan += other.nan;
+        self.first_nan = match (self.first_nan, other.first_nan) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+impl Fold {
+    /// The state before any value, for `n` × `m` rows.
+    pub fn identity(&self, n: usize, m: usize) -> State {
+        match self {
+            Fold::Matrix { .. } | Fold::Condensed { .. } => State::Written,
+            Fold::Rows(f) => State::Rows(RowState::new(f, f.rows(n, m))),
+            Fold::Nearest(f) => State::Nearest(NearestState::new(f, n)),
+            Fold::Histogram(f) => State::Histogram(HistogramState::new(f)),
+            Fold::Select(f) => State::Select(SelectState::new(f, n)),
+        }
+    }
+    /// Bytes of the state for `n` × `m` rows (of `select`: before any match).
+    pub fn bytes(&self, n: usize, m: usize) -> u64 {
+        match self {
+            Fold::Matrix { .. } | Fold::Condensed { .. } => 0,
+            Fold::Rows(f) => f.rows(n, m) as u64 * (f.stride() as u64 + 1) * 8,
+            Fold::Nearest(f) => (n as u64).saturating_mul(f.k as u64).saturating_mul(16),
+            Fold::Histogram(f) => (f.cells() as u64).saturating_mul(40),
+            Fold::Select(f) => {
+                if f.kind == SelectKind::Inner {
+                    0
+                } else {
+                    n as u64
+                }
+            }
+        }
+    }
+    /// Adds the state of a later part of the space.
+    pub fn merge(&self, into: &mut State, from: State) {
+        match (self, into, from) {
+            (Fold::Rows(f), State::Rows(a), State::Rows(b)) => a.merge(f, &b),
+            (Fold::Nearest(f), State::Nearest(a), State::Nearest(b)) => a.merge(f, &b),
+            (Fold::Histogram(_), State::Histogram(a), State::Histogram(b)) => a.merge(&b),
+            (Fold::Select(_), State::Select(a), State::Select(b)) => a.merge(b),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN last.
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// A fold to the k nearest.
+#[derive(Clone, Debug)]
+pub struct Nearest {
+    /// Which root orders the neighbours.
+    pub root: usize,
+    /// How many per row.
+    pub k: usize,
+    /// The largest values rather than the smallest.
+    pub largest: bool,
+    /// The values are squares: report their roots.
+    pub squared: bool,
+}
+
+/// A neighbour: value (negated when the largest are wanted) and index.
+pub type Neighbour = (f64, u64);
+
+/// Candidates of consecutive rows from `start`, each at most k, sorted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NearestState {
+    start: usize,
+    rows: Vec<Vec<Neighbour>>,
+}
+
+fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
+    let by_value = a.0.partial_cmp(&b.0).unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
+    by_value.then(a.1.cmp(&b.1))
+}
+
+impl NearestState {
+    /// No candidates, for `rows` rows from 0.
+    pub fn new(_fold: &Nearest, rows: usize) -> Self {
+        Self::part(0, rows)
+    }
+    /// No candidates, for `rows` rows from `start`.
+    pub fn part(start: usize, rows: usize) -> Self {
+        NearestState { start, rows: vec![vec![]; rows] }
+    }
+    /// Offers a run of values of row `row` for columns from `first`.
+    pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
+        let list = &mut self.rows[row - self.start];
+        let mut worst = if list.len() >= fold.k { list[fold.k - 1].0 } else { f64::NAN };
+        for (at, value) in values.iter().enumerate() {
+            let v = if fold.largest { -*value } else { *value };
+            if v > worst || fold.k == 0 {
+                continue;
+            }
+            let candidate = (v, (first + at) as u64);
+            let place = list.partition_point(|have| order(have, &candidate) == Ordering::Less);
+            if place < fold.k {
+                list.insert(place, candidate);
+                list.truncate(fold.k);
+            }
+            if list.len() >= fold.k {
+                worst = list[fold.k - 1].0;
+            }
+        }
+    }
+    /// Adds candidates of another part.
+    pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
+        for (at, theirs) in part.rows.iter().enumerate() {
+            let mine = &mut self.rows[part.start + at - self.start];
+            let mut all = std::mem::take(mine);
+            all.extend_from_slice(theirs);
+            all.sort_unstable_by(order);
+            all.truncate(fold.k);
+            *mine = all;
+        }
+    }
+    /// Indices (−1 where a row has fewer than k) and values (NaN there), each rows × k.
+    pub fn finish(&self, fold: &Nearest) -> (Vec<i64>, Vec<f64>) {
+        let mut indices = vec![-1; self.rows.len() * fold.k];
+        let mut values = vec![f64::NAN; self.rows.len() * fold.k];
+        for (row, list) in self.rows.iter().enumerate() {
+            for (at, (value, index)) in list.iter().enumerate() {
+                let v = if fold.largest { -*value } else { *value };
+                indices[row * fold.k + at] = *index as i64;
+                values[row * fold.k + at] = if fold.squared { v.sqrt() } else { v };
+            }
+        }
+        (indices, values)
+    }
+}

@@ -1,0 +1,291 @@
+//! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or everything).
+
+use super::BLOCK;
+use crate::number;
+use serde::{Deserialize, Serialize};
+
+/// What is computed of the values of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowOp {
+    /// Σ v (or Σ v·w).
+    Sum,
+    /// Σ v / count, weighted: Σ v·w / Σ w.
+    Mean,
+    /// The smallest value.
+    Min,
+    /// The largest value.
+    Max,
+    /// The index of the smallest value, ties to the lowest index.
+    Argmin,
+    /// The index of the largest value, ties to the lowest index.
+    Argmax,
+    /// The number of values that are not zero.
+    Count,
+    /// ln Σ exp v.
+    Logsumexp,
+    /// Σ w·exp v / Σ exp v.
+    Softmax,
+}
+
+/// Along what a fold runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Along {
+    /// One result per row of x.
+    Row,
+    /// One result per row of y.
+    Column,
+    /// One result in all.
+    All,
+}
+
+/// A fold by rows.
+#[derive(Clone, Debug)]
+pub struct RowFold {
+    /// Which root is folded.
+    pub root: usize,
+    /// Numbers in a value.
+    pub width: usize,
+    /// The operation.
+    pub op: RowOp,
+    /// Results by row, column, or one.
+    pub along: Along,
+    /// Weights of the rows folded away: `weight_width` numbers each, row-major.
+    pub weights: Option<Vec<f64>>,
+    /// Numbers in a weight.
+    pub weight_width: usize,
+}
+
+impl RowFold {
+    /// Rows of the state; one result in all is kept by rows and added last, so that its bits do not depend on tiles.
+    pub fn rows(&self, n: usize, m: usize) -> usize {
+        if self.along == Along::Column { m } else { n }
+    }
+    /// Numbers in a result.
+    pub fn out_width(&self) -> usize {
+        match self.op {
+            RowOp::Sum | RowOp::Mean | RowOp::Softmax => self.width.max(self.weight_width),
+            _ => 1,
+        }
+    }
+    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums over whole (not half) spaces.
+    pub fn sums_runs(&self, half: bool) -> bool {
+        self.op == RowOp::Sum && self.width == 1 && self.weights.is_none() && self.along != Along::Column && !half
+    }
+    /// Numbers in the state of a row.
+    pub fn stride(&self) -> usize {
+        match self.op {
+            RowOp::Sum => self.out_width(),
+            RowOp::Mean => self.out_width() + 1,
+            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Logsumexp => 2,
+            RowOp::Count => 0,
+            RowOp::Softmax => 2 + self.out_width(),
+        }
+    }
+    fn weight(&self, row: usize, part: usize) -> f64 {
+        match &self.weights {
+            None => 1.0,
+            Some(w) if self.weight_width == 1 => w[row],
+            Some(w) => w[row * self.weight_width + part],
+        }
+    }
+    fn identity(&self) -> Vec<f64> {
+        let mut start = vec![0.0; self.stride()];
+        match self.op {
+            RowOp::Min | RowOp::Argmin => start.copy_from_slice(&[f64::INFINITY, f64::INFINITY]),
+            RowOp::Max | RowOp::Argmax => start.copy_from_slice(&[f64::NEG_INFINITY, f64::INFINITY]),
+            RowOp::Logsumexp | RowOp::Softmax => start[0] = f64::NEG_INFINITY,
+            _ => {}
+        }
+        start
+    }
+    /// Folds one value (of `width` numbers) against row `other` into `acc`.
+    fn absorb(&self, acc: &mut [f64], value: &[f64], other: usize) {
+        match self.op {
+            RowOp::Sum | RowOp::Mean => {
+                for (part, a) in acc.iter_mut().take(self.out_width()).enumerate() {
+                    *a += value[if self.width == 1 { 0 } else { part }] * self.weight(other, part);
+                }
+                if self.op == RowOp::Mean {
+                    acc[self.out_width()] += if self.weight_width == 1 { self.weight(other, 0) } else { 1.0 };
+                }
+            }
+            RowOp::Min | RowOp::Argmin => better(acc, value[0], other as f64, value[0] < acc[0]),
+            RowOp::Max | RowOp::Argmax => better(acc, value[0], other as f64, value[0] > acc[0]),
+            RowOp::Count => {}
+            RowOp::Logsumexp | RowOp::Softmax => self.absorb_exp(acc, value[0], other),
+        }
+    }
+    fn absorb_exp(&self, acc: &mut [f64], value: f64, other: usize) {
+        if value > acc[0] {
+            let shrink = number::exp(acc[0] - value);
+            acc[1..].iter_mut().for_each(|a| *a *= shrink);
+            acc[0] = value;
+        }
+        let e = if value == f64::NEG_INFINITY { 0.0 } else { number::exp(value - acc[0]) };
+        acc[1] += e;
+        for (part, a) in acc[2..].iter_mut().enumerate() {
+            *a += e * self.weight(other, part);
+        }
+    }
+    fn combine(&self, acc: &mut [f64], more: &[f64]) {
+        match self.op {
+            RowOp::Min | RowOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
+            RowOp::Max | RowOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
+            RowOp::Logsumexp | RowOp::Softmax => {
+                let top = number::max(acc[0], more[0]);
+                let scale = |m: f64| if m == f64::NEG_INFINITY { 0.0 } else { number::exp(m - top) };
+                let (a, b) = (scale(acc[0]), scale(more[0]));
+                acc[0] = top;
+                acc[1..].iter_mut().zip(&more[1..]).for_each(|(x, y)| *x = *x * a + *y * b);
+            }
+            _ => acc.iter_mut().zip(more).for_each(|(x, y)| *x += *y),
+        }
+    }
+    /// The result of one row from its state and count.
+    pub fn finish(&self, acc: &[f64], count: u64, out: &mut Vec<f64>) {
+        let width = self.out_width();
+        match self.op {
+            RowOp::Sum => out.extend_from_slice(acc),
+            RowOp::Mean => out.extend(acc[..width].iter().map(|a| a / acc[width])),
+            RowOp::Min | RowOp::Max => out.push(acc[0]),
+            RowOp::Argmin | RowOp::Argmax => out.push(if acc[1].is_finite() { acc[1] } else { -1.0 }),
+            RowOp::Count => out.push(count as f64),
+            RowOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
+            RowOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
+        }
+    }
+}
+
+/// Takes a better value, or an equal one at a lower index; NaN wins and stays.
+fn better(acc: &mut [f64], value: f64, index: f64, wins: bool) {
+    let tie = value == acc[0] && index < acc[1];
+    if wins || tie || (value.is_nan() && (!acc[0].is_nan() || index < acc[1])) {
+        acc[0] = value;
+        acc[1] = index;
+    }
+}
+
+/// States of consecutive rows, from one block of cells.
+#[derive(Clone, Debug)]
+pub struct RowPiece {
+    /// First row.
+    pub start: usize,
+    /// Rows of y rather than x are folded away here: the piece belongs to rows of x.
+    pub acc: Vec<f64>,
+    /// Values folded, by row.
+    pub counts: Vec<u64>,
+}
+
+impl RowPiece {
+    /// No value yet, for `rows` rows from `start`.
+    pub fn new(fold: &RowFold, start: usize, rows: usize) -> Self {
+        let identity = fold.identity();
+        let acc = (0..rows).flat_map(|_| identity.iter().copied()).collect();
+        RowPiece { start, acc, counts: vec![0; rows] }
+    }
+    /// Folds a value of row `row` against row `other`.
+    pub fn absorb(&mut self, fold: &RowFold, row: usize, other: usize, value: &[f64]) {
+        let at = row - self.start;
+        let stride = fold.stride();
+        if fold.op == RowOp::Count {
+            self.counts[at] += u64::from(value[0] != 0.0);
+            return;
+        }
+        self.counts[at] += 1;
+        fold.absorb(&mut self.acc[at * stride..(at + 1) * stride], value, other);
+    }
+    /// Sums a run of single unweighted values of one row in eight fixed lanes (lane = column modulo 8).
+    pub fn absorb_sum(&mut self, row: usize, first: usize, values: &[f64]) {
+        let mut lanes = [0.0; 8];
+        let lead = (8 - first % 8) % 8;
+        let (head, body) = values.split_at(lead.min(values.len()));
+        head.iter().enumerate().for_each(|(k, v)| lanes[(first + k) % 8] += v);
+        let chunks = body.chunks_exact(8);
+        let tail = chunks.remainder();
+        for chunk in chunks {
+            lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
+        }
+        tail.iter().enumerate().for_each(|(k, v)| lanes[k] += v);
+        let at = row - self.start;
+        let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
+        self.acc[at] += (pairs[0] + pairs[2]) + (pairs[1] + pairs[3]);
+        self.counts[at] += values.len() as u64;
+    }
+}
+
+/// States of all rows, or the pieces of one part of the space in canonical order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RowState {
+    acc: Vec<f64>,
+    counts: Vec<u64>,
+    /// Pieces not yet added, each with its first row: sums of [`BLOCK`]-sized blocks.
+    pieces: Vec<(usize, Vec<f64>, Vec<u64>)>,
+}
+
+impl RowState {
+    /// No value yet, for `rows` rows.
+    pub fn new(fold: &RowFold, rows: usize) -> Self {
+        let piece = RowPiece::new(fold, 0, rows);
+        RowState { acc: piece.acc, counts: piece.counts, pieces: vec![] }
+    }
+    /// An empty list of pieces, the state of a part of the space.
+    pub fn part() -> Self {
+        RowState { acc: vec![], counts: vec![], pieces: vec![] }
+    }
+    /// Appends a piece; pieces of a row must come in canonical order (column blocks ascending).
+    pub fn push(&mut self, piece: RowPiece) {
+        debug_assert!(piece.counts.len() <= BLOCK);
+        if piece.counts.iter().any(|count| *count > 0) {
+            self.pieces.push((piece.start, piece.acc, piece.counts));
+        }
+    }
+    /// Adds the pieces of `part` in their order.
+    pub fn merge(&mut self, fold: &RowFold, part: &RowState) {
+        if self.counts.is_empty() {
+            self.pieces.extend(part.pieces.iter().cloned());
+            return;
+        }
+        for (start, acc, counts) in &part.pieces {
+            self.add(fold, *start, acc, counts);
+        }
+        if !part.counts.is_empty() {
+            self.add(fold, 0, &part.acc, &part.counts);
+        }
+    }
+    fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
+        let stride = fold.stride();
+        // Rows without a value may lie beyond the state: pieces are made for both sides of a block.
+        for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let at = (start + row) * stride;
+            self.counts[start + row] += count;
+            if stride > 0 {
+                fold.combine(&mut self.acc[at..at + stride], &acc[row * stride..(row + 1) * stride]);
+            }
+        }
+    }
+    /// The results: `out_width` numbers per row, or in all.
+    pub fn finish(&self, fold: &RowFold) -> Vec<f64> {
+        let stride = fold.stride();
+        let mut out = Vec::new();
+        if fold.along == Along::All {
+            let mut total = fold.identity();
+            for row in 0..self.counts.len() {
+                if self.counts[row] > 0 {
+                    fold.combine(&mut total, &self.acc[row * stride..(row + 1) * stride]);
+                }
+            }
+            fold.finish(&total, self.counts.iter().sum(), &mut out);
+            return out;
+        }
+        for row in 0..self.counts.len() {
+            fold.finish(&self.acc[row * stride..(row + 1) * stride], self.counts[row], &mut out);
+        }
+        out
+    }
+    /// Values folded, by row.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+}

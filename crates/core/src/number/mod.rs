@@ -1,0 +1,172 @@
+//! The elementary functions behind every reference value: the same bits on every machine.
+//!
+//! [`exp`] and [`log`] are straight-line code, so that a loop over them vectorises and still gives the bits of the
+//! scalar call (no contraction is ever allowed). The rest comes from the pinned crate `libm`.
+
+/// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
+#[inline(always)]
+pub fn exp(x: f64) -> f64 {
+    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer
+    let clamped = x.clamp(-746.0, 710.0);
+    let shifted = clamped * std::f64::consts::LOG2_E + SHIFT;
+    let k = shifted - SHIFT;
+    let r = (clamped - k * LN2_HI) - k * LN2_LO;
+    let p = exp_tail(r);
+    // 2^k in two factors, so that the ends of the range (subnormal results, 2^1024) come out right.
+    let ki = (shifted.to_bits() as i64) - (SHIFT.to_bits() as i64);
+    let half = ki >> 1;
+    let a = f64::from_bits(((1023 + half) << 52) as u64);
+    let b = f64::from_bits(((1023 + ki - half) << 52) as u64);
+    let y = (1.0 + p) * a * b;
+    if x.is_nan() { x } else { y }
+}
+
+/// e^r − 1 on |r| ≤ 0.35, Taylor coefficients 1/n!.
+#[inline(always)]
+fn exp_tail(r: f64) -> f64 {
+    let q = 1.0 / 6_227_020_800.0;
+    let q = q * r + 1.0 / 479_001_600.0;
+    let q = q * r + 1.0 / 39_916_800.0;
+    let q = q * r + 1.0 / 3_628_800.0;
+    let q = q * r + 1.0 / 362_880.0;
+    let q = q * r + 1.0 / 40_320.0;
+    let q = q * r + 1.0 / 5_040.0;
+    let q = q * r + 1.0 / 720.0;
+    let q = q * r + 1.0 / 120.0;
+    let q = q * r + 1.0 / 24.0;
+    let q = q * r + 1.0 / 6.0;
+    let q = q * r + 0.5;
+    r + r * r * q
+}
+
+/// ln x within 1 ulp, after the argument reduction and coefficients of FreeBSD's msun `e_log.c`.
+#[inline(always)]
+pub fn log(x: f64) -> f64 {
+    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
+    let tiny = x < f64::MIN_POSITIVE;
+    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
+    let bits = scaled.to_bits();
+    // Mantissa in [√½, √2): add the distance from √½ to 1 before reading the exponent.
+    let shifted = bits.wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
+    let biased = ((shifted >> 52) as i64) - 1023;
+    let mantissa = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
+    let k = biased as f64 - if tiny { 54.0 } else { 0.0 };
+    let f = mantissa - 1.0;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let half_square = 0.5 * f * f;
+    let y = s * (half_square + log_tail(z)) + k * LN2_LO - half_square + f + k * LN2_HI;
+    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
+    let y = if x == f64::INFINITY { x } else { y };
+    if x < 0.0 || x.is_nan() { f64::NAN } else { y }
+}
+
+/// The minimax polynomial of msun's log in z = s².
+#[inline(always)]
+fn log_tail(z: f64) -> f64 {
+    let w = z * z;
+    let even = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
+    let odd = z
+        * (6.666_666_666_666_735e-1
+            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
+    even + odd
+}
+
+/// x^p: by multiplication for integer |p| ≤ 64 (exactly the binary method), by square root for p = ½, else libm.
+#[inline]
+pub fn pow(x: f64, p: f64) -> f64 {
+    if p == p.trunc() && p.abs() <= 64.0 {
+        return powi(x, p as i32);
+    }
+    if p == 0.5 { x.sqrt() } else { libm::pow(x, p) }
+}
+
+/// x^n by repeated squaring, lowest bit first; negative n is the reciprocal of the positive power.
+#[inline]
+pub fn powi(x: f64, n: i32) -> f64 {
+    let mut result = 1.0;
+    let mut square = x;
+    let mut left = n.unsigned_abs();
+    let mut started = false;
+    while left > 0 {
+        if left & 1 == 1 {
+            result = if started { result * square } else { square };
+            started = true;
+        }
+        left >>= 1;
+        if left > 0 {
+            square *= square;
+        }
+    }
+    if n < 0 { 1.0 / result } else { result }
+}
+
+/// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN if either is NaN.
+#[inline(always)]
+pub fn max(a: f64, b: f64) -> f64 {
+    // Equal numbers differ in the sign of zero at most.
+    let tie = f64::from_bits(a.to_bits() & b.to_bits());
+    let other = if a > b || a.is_nan() { a } else { b };
+    if a == b { tie } else { other }
+}
+
+/// The smaller of two numbers, −0 being smaller than 0; NaN if either is NaN.
+#[inline(always)]
+pub fn min(a: f64, b: f64) -> f64 {
+    let tie = f64::from_bits(a.to_bits() | b.to_bits());
+    let other = if a < b || a.is_nan() { a } else { b };
+    if a == b { tie } else { other }
+}
+
+/// −1, 0 or 1 with the sign of x; NaN for NaN.
+#[inline(always)]
+pub fn sign(x: f64) -> f64 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else {
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ulps(a: f64, b: f64) -> u64 {
+        if a == b || (a.is_nan() && b.is_nan()) {
+            return 0;
+        }
+        (a.to_bits() as i64).abs_diff(b.to_bits() as i64)
+    }
+
+    #[test]
+    fn exp_and_log_stay_within_an_ulp_of_libm() {
+        let mut state = 12345u64;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let u = (state >> 11) as f64 / (1u64 << 53) as f64;
+            let x = (u - 0.5) * 1500.0;
+            assert!(ulps(exp(x), libm::exp(x)) <= 1, "exp({x}) = {} not {}", exp(x), libm::exp(x));
+            let y = libm::exp((u - 0.5) * 1400.0);
+            assert!(ulps(log(y), libm::log(y)) <= 1, "log({y}) = {} not {}", log(y), libm::log(y));
+        }
+        for x in [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e-310, 709.78, -745.1] {
+            assert!(ulps(exp(x), libm::exp(x)) <= 1, "exp({x}) = {} not {}", exp(x), libm::exp(x));
+            assert!(ulps(log(x), libm::log(x)) <= 1, "log({x}) = {} not {}", log(x), libm::log(x));
+        }
+    }
+
+    #[test]
+    fn integer_powers_multiply() {
+        assert_eq!(pow(3.0, 3.0), 27.0);
+        assert_eq!(pow(2.0, -2.0), 0.25);
+        assert_eq!(pow(0.0, 0.0), 1.0);
+        assert_eq!(pow(9.0, 0.5), 3.0);
+        assert_eq!(pow(-8.0, 3.0), -512.0);
+    }
+}

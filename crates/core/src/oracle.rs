@@ -1,0 +1,223 @@
+//! Any problem the slow obvious way, in f64: the specification that every backend is held to.
+
+use crate::describe::Job;
+use crate::error::Result;
+use crate::fold::rows::{Along, RowState};
+use crate::fold::{BLOCK, Fold, RowPiece, State, Tally};
+use crate::pair::{Evaluator, Rows};
+use crate::problem::NanPolicy;
+
+/// What the oracle found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// For every fold its state (matrices: [`State::Written`]).
+    pub states: Vec<State>,
+    /// For every fold the matrix or condensed values (empty for the others).
+    pub values: Vec<Vec<f64>>,
+    /// What happened to the cells.
+    pub tally: Tally,
+}
+
+/// Values of one pair by root.
+pub struct PairValues<'j> {
+    job: &'j Job,
+    eval: Evaluator<'j>,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    delta: Vec<f64>,
+}
+
+impl<'j> PairValues<'j> {
+    /// An evaluator of the pairs of `job`.
+    pub fn new(job: &'j Job) -> Self {
+        let cols = (job.x.cols(), job.other().cols());
+        let eval = Evaluator::new(&job.low.formula, job.low.dim);
+        PairValues { job, eval, x: vec![0.0; cols.0], y: vec![0.0; cols.1], delta: vec![] }
+    }
+    /// Evaluates pair (i, j); `out[root]` receives the numbers of each root.
+    pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
+        self.job.x.row_into(i, &mut self.x);
+        self.job.other().row_into(j, &mut self.y);
+        self.delta.clear();
+        self.delta.extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
+        if let Some(cell) = &self.job.cell {
+            cell.minimum_image(&mut self.delta);
+        }
+        self.eval.run(Rows { x: &self.x, y: &self.y, delta: &self.delta });
+        out.resize(self.job.low.formula.roots.len(), vec![]);
+        for (at, values) in out.iter_mut().enumerate() {
+            values.clear();
+            self.eval.push_root(at, values);
+        }
+    }
+}
+
+/// Computes `job` pair by pair.
+///
+/// # Errors
+/// `Request` when the space is too large to count.
+pub fn run(job: &Job) -> Result<Answer> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut states: Vec<State> = job.folds.iter().map(|f| f.identity(n, m)).collect();
+    let mut values: Vec<Vec<f64>> = job.folds.iter().map(|f| vec![f64::NAN; dense_len(f, n, m)]).collect();
+    let mut tally = Tally::default();
+    let mut pair = PairValues::new(job);
+    let mut roots = vec![];
+    // Blocks in canonical order, so that even float sums have the bits that backends must give.
+    for ib in 0..n.div_ceil(BLOCK) {
+        for jb in 0..m.div_ceil(BLOCK) {
+            let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
+            let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
+            let mut pieces: Vec<Option<[RowPiece; 2]>> = job
+                .folds
+                .iter()
+                .map(|f| match f {
+                    Fold::Rows(f) => {
+                        Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())])
+                    }
+                    _ => None,
+                })
+                .collect();
+            for i in rows.clone() {
+                let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
+                for j in job.space.columns(i, &cols).into_iter().flatten() {
+                    pair.get(i, j, &mut roots);
+                    let fate = admit(job, &roots, i, j, &mut tally);
+                    for (at, fold) in job.folds.iter().enumerate() {
+                        let dense = matches!(fold, Fold::Matrix { .. } | Fold::Condensed { .. });
+                        if fate == Fate::Far || (fate == Fate::Nan && !dense) {
+                            continue;
+                        }
+                        if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces[at].as_mut())
+                            && f.sums_runs(job.space.is_half())
+                        {
+                            lengthen(&mut runs[at], by_row, i, j, roots[f.root][0]);
+                            continue;
+                        }
+                        credit(job, fold, &mut states[at], &mut values[at], pieces[at].as_mut(), i, j, &roots);
+                    }
+                }
+                for (run, piece) in runs.iter_mut().zip(&mut pieces) {
+                    if let Some([by_row, _]) = piece {
+                        flush(run, by_row, i);
+                    }
+                }
+            }
+            for (at, piece) in pieces.into_iter().enumerate() {
+                if let (Fold::Rows(f), State::Rows(state), Some([by_row, by_col])) =
+                    (&job.folds[at], &mut states[at], piece)
+                {
+                    let mut part = RowState::part();
+                    part.push(by_col);
+                    part.push(by_row);
+                    state.merge(f, &part);
+                }
+            }
+        }
+    }
+    Ok(Answer { states, values, tally })
+}
+
+/// Values of consecutive columns of one row, from the first.
+type Run = (usize, Vec<f64>);
+
+/// Adds a value to the run of row `i`, which ends where a column is left out.
+fn lengthen(run: &mut Run, piece: &mut RowPiece, i: usize, j: usize, value: f64) {
+    if run.0 + run.1.len() != j {
+        flush(run, piece, i);
+        run.0 = j;
+    }
+    run.1.push(value);
+}
+
+fn flush(run: &mut Run, piece: &mut RowPiece, i: usize) {
+    if !run.1.is_empty() {
+        piece.absorb_sum(i, run.0, &run.1);
+        run.1.clear();
+    }
+}
+
+fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
+    match fold {
+        Fold::Matrix { .. } => n * m,
+        Fold::Condensed { .. } => n * n.saturating_sub(1) / 2,
+        _ => 0,
+    }
+}
+
+/// What happens to the values of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// They reach the folds.
+    Counted,
+    /// Beyond the cut-off: they reach no fold.
+    Far,
+    /// One is NaN and skipped: they reach dense results only.
+    Nan,
+}
+
+/// Counts the cell, and says whether its values reach the folds.
+fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
+    let far = job.near_root.zip(job.space.near).is_some_and(|(root, near)| !roots[root][0].le(&(near * near)));
+    if far {
+        tally.far += 1;
+        return Fate::Far;
+    }
+    let nan = roots.iter().any(|r| r.iter().any(|v| v.is_nan()));
+    if nan {
+        tally.first_nan = Some(tally.first_nan.map_or((i as u64, j as u64), |f| f.min((i as u64, j as u64))));
+    }
+    if nan && job.nan == NanPolicy::Skip {
+        tally.nan += 1;
+        return Fate::Nan;
+    }
+    tally.counted += 1;
+    Fate::Counted
+}
+
+#[allow(clippy::too_many_arguments)]
+fn credit(
+    job: &Job,
+    fold: &Fold,
+    state: &mut State,
+    dense: &mut [f64],
+    piece: Option<&mut [RowPiece; 2]>,
+    i: usize,
+    j: usize,
+    roots: &[Vec<f64>],
+) {
+    let (n, m) = (job.space.n, job.space.m);
+    let both = job.space.is_half() && i != j;
+    match (fold, state) {
+        (Fold::Matrix { root }, _) => {
+            dense[i * m + j] = roots[*root][0];
+            if both {
+                dense[j * m + i] = roots[*root][0];
+            }
+        }
+        (Fold::Condensed { root }, _) => dense[n * i - i * (i + 1) / 2 + j - i - 1] = roots[*root][0],
+        (Fold::Rows(f), _) => {
+            let Some([by_row, by_col]) = piece else { return };
+            if f.along != Along::Column || both {
+                by_row.absorb(f, i, j, &roots[f.root]);
+            }
+            if f.along == Along::Column || both {
+                by_col.absorb(f, j, i, &roots[f.root]);
+            }
+        }
+        (Fold::Nearest(f), State::Nearest(s)) => {
+            s.absorb(f, i, j, &roots[f.root]);
+            if both {
+                s.absorb(f, j, i, &roots[f.root]);
+            }
+        }
+        (Fold::Histogram(f), State::Histogram(s)) => s.absorb(f, i, j, |r| roots[r][0]),
+        (Fold::Select(f), State::Select(s)) if roots[f.root][0] != 0.0 => {
+            s.absorb(f, i, j, f.value.map(|v| roots[v][0]));
+            if both && f.kind != crate::fold::SelectKind::Inner {
+                s.absorb(f, j, i, None);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,205 @@
+//! The reference value of a formula (DESIGN 12): f64, components in ascending order, no contraction.
+
+use super::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use crate::number;
+
+/// A function of one number.
+#[inline(always)]
+pub fn unary(op: Unary, a: f64) -> f64 {
+    match op {
+        Unary::Neg => -a,
+        Unary::Not => truth(a == 0.0),
+        Unary::Abs => a.abs(),
+        Unary::Sqrt => a.sqrt(),
+        Unary::Exp => number::exp(a),
+        Unary::Log => number::log(a),
+        Unary::Log2 => libm::log2(a),
+        Unary::Log10 => libm::log10(a),
+        Unary::Log1p => libm::log1p(a),
+        Unary::Expm1 => libm::expm1(a),
+        Unary::Sin => libm::sin(a),
+        Unary::Cos => libm::cos(a),
+        Unary::Tan => libm::tan(a),
+        Unary::Asin => libm::asin(a),
+        Unary::Acos => libm::acos(a),
+        Unary::Atan => libm::atan(a),
+        Unary::Sinh => libm::sinh(a),
+        Unary::Cosh => libm::cosh(a),
+        Unary::Tanh => libm::tanh(a),
+        Unary::Floor => a.floor(),
+        Unary::Ceil => a.ceil(),
+        Unary::Round => libm::rint(a),
+        Unary::Sign => number::sign(a),
+        Unary::IsNan => truth(a.is_nan()),
+    }
+}
+
+/// A function of two numbers.
+#[inline(always)]
+pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Pow => number::pow(a, b),
+        Binary::Min => number::min(a, b),
+        Binary::Max => number::max(a, b),
+        Binary::Atan2 => libm::atan2(a, b),
+        Binary::And => truth(a != 0.0 && b != 0.0),
+        Binary::Or => truth(a != 0.0 || b != 0.0),
+        Binary::Xor => truth((a != 0.0) != (b != 0.0)),
+        Binary::Lt => truth(a < b),
+        Binary::Le => truth(a <= b),
+        Binary::Eq => truth(a == b),
+        Binary::Ne => truth(a != b),
+    }
+}
+
+#[inline(always)]
+fn truth(yes: bool) -> f64 {
+    if yes { 1.0 } else { 0.0 }
+}
+
+/// The rows of one pair, and their difference (by the minimum image where there is a box).
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The row of x.
+    pub x: &'a [f64],
+    /// The row of y.
+    pub y: &'a [f64],
+    /// `x − y`.
+    pub delta: &'a [f64],
+}
+
+/// Evaluates formulas node by node. Keeps its buffers, so that one evaluator serves many pairs.
+#[derive(Debug)]
+pub struct Evaluator<'f> {
+    formula: &'f Formula,
+    wanted: Vec<bool>,
+    dim: usize,
+    scalars: Vec<f64>,
+    vectors: Vec<Vec<f64>>,
+}
+
+impl<'f> Evaluator<'f> {
+    /// An evaluator of the roots of `formula` on rows of `dim` components.
+    pub fn new(formula: &'f Formula, dim: usize) -> Self {
+        Self::of(formula, formula.live(), dim)
+    }
+    /// An evaluator of the nodes in `targets` (and what they need).
+    pub fn of_nodes(formula: &'f Formula, targets: &[Id], dim: usize) -> Self {
+        let mut wanted = vec![false; formula.nodes().len()];
+        targets.iter().for_each(|t| wanted[t.0 as usize] = true);
+        for at in (0..wanted.len()).rev() {
+            if wanted[at] {
+                formula.operands(Id(at as u32)).iter().for_each(|o| wanted[o.0 as usize] = true);
+            }
+        }
+        Self::of(formula, wanted, dim)
+    }
+    fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize) -> Self {
+        // Operators of user reductions are evaluated inside the reduction, not on their own.
+        for (at, flag) in wanted.iter_mut().enumerate() {
+            *flag &= formula.deps(Id(at as u32)) & super::tree::DEP_BOUND == 0;
+        }
+        let n = formula.nodes().len();
+        let is_vector = |at: usize| formula.ty(Id(at as u32)).shape == Shape::Vector;
+        let vectors = (0..n).map(|at| if is_vector(at) && wanted[at] { vec![0.0; dim] } else { vec![] }).collect();
+        Evaluator { formula, wanted, dim, scalars: vec![0.0; n], vectors }
+    }
+    /// Evaluates all nodes for one pair of rows.
+    pub fn run(&mut self, rows: Rows<'_>) {
+        for at in 0..self.wanted.len() {
+            if self.wanted[at] {
+                self.step(at, rows);
+            }
+        }
+    }
+    /// The number at a scalar node, after [`Self::run`].
+    pub fn scalar(&self, id: Id) -> f64 {
+        self.scalars[id.0 as usize]
+    }
+    /// The numbers at a vector node, after [`Self::run`].
+    pub fn vector(&self, id: Id) -> &[f64] {
+        &self.vectors[id.0 as usize]
+    }
+    /// Appends the value of root `at` to `out`.
+    pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
+        let root = self.formula.roots[at];
+        match (self.formula.ty(root).shape, self.formula.node(root)) {
+            (Shape::Vector, _) => out.extend_from_slice(self.vector(root)),
+            (_, Node::Tuple(parts)) => out.extend(parts.iter().map(|p| self.scalar(*p))),
+            _ => out.push(self.scalar(root)),
+        }
+    }
+    fn step(&mut self, at: usize, rows: Rows<'_>) {
+        let id = Id(at as u32);
+        match self.formula.ty(id).shape {
+            Shape::Vector => {
+                let mut out = std::mem::take(&mut self.vectors[at]);
+                for (k, o) in out.iter_mut().enumerate() {
+                    *o = self.component(id, k, rows);
+                }
+                self.vectors[at] = out;
+            }
+            Shape::Scalar => self.scalars[at] = self.single(id, rows),
+            Shape::Short(_) => {}
+        }
+    }
+    /// Operand `id` at component `k`: scalars spread.
+    fn operand(&self, id: Id, k: usize) -> f64 {
+        if self.formula.ty(id).shape == Shape::Vector { self.vectors[id.0 as usize][k] } else { self.scalar(id) }
+    }
+    fn component(&self, id: Id, k: usize, rows: Rows<'_>) -> f64 {
+        match self.formula.node(id) {
+            Node::Row(Side::X) => rows.x[k],
+            Node::Row(Side::Y) => rows.y[k],
+            Node::Delta => rows.delta[k],
+            Node::Given(v) => self.formula.vectors[*v as usize][k],
+            _ => self.apply(id, k),
+        }
+    }
+    fn apply(&self, id: Id, k: usize) -> f64 {
+        match self.formula.node(id) {
+            Node::Unary(op, a) => unary(*op, self.operand(*a, k)),
+            Node::Binary(op, a, b) => binary(*op, self.operand(*a, k), self.operand(*b, k)),
+            Node::Select(c, a, b) => self.operand(if self.operand(*c, k) != 0.0 { *a } else { *b }, k),
+            _ => f64::NAN,
+        }
+    }
+    fn single(&self, id: Id, rows: Rows<'_>) -> f64 {
+        match self.formula.node(id) {
+            Node::Const(bits) => f64::from_bits(*bits),
+            Node::At(Side::X, k) => rows.x[*k as usize],
+            Node::At(Side::Y, k) => rows.y[*k as usize],
+            Node::DeltaAt(k) => rows.delta[*k as usize],
+            Node::Dim => self.dim as f64,
+            Node::Reduce(op, body) => self.reduce(*op, *body),
+            Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
+            _ => self.apply(id, 0),
+        }
+    }
+    fn reduce(&self, op: Reduce, body: Id) -> f64 {
+        self.vector(body).iter().fold(op.identity(), |acc, v| binary(op.operator(), acc, *v))
+    }
+    fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> f64 {
+        let mut values = self.vector(body).iter();
+        let first = init.map(|i| self.scalar(i)).or_else(|| values.next().copied());
+        first.map_or(f64::NAN, |first| values.fold(first, |acc, v| bound(self.formula, op, acc, *v)))
+    }
+}
+
+/// The operator `op` of a user reduction applied to two numbers.
+pub fn bound(formula: &Formula, op: Id, acc: f64, next: f64) -> f64 {
+    let go = |id: Id| bound(formula, id, acc, next);
+    match formula.node(op) {
+        Node::Bound(false) => acc,
+        Node::Bound(true) => next,
+        Node::Const(bits) => f64::from_bits(*bits),
+        Node::Unary(f, a) => unary(*f, go(*a)),
+        Node::Binary(f, a, b) => binary(*f, go(*a), go(*b)),
+        Node::Select(c, a, b) => go(if go(*c) != 0.0 { *a } else { *b }),
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,97 @@
+//! Tokens of a formula.
+
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TokenKind {
+    /// A number.
+    Number(f64),
+    /// A name.
+    Name(String),
+    /// An operator or bracket.
+    Symbol(&'static str),
+    /// The end of the text.
+    End,
+}
+
+/// A token and its bytes in the text.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it stands.
+    pub range: Range<usize>,
+}
+
+const SYMBOLS: &[&str] = &[
+    "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[", "]", ",", ".", "|", "!",
+];
+
+/// The tokens of `text`, the last of which is [`TokenKind::End`].
+///
+/// # Errors
+/// `Request` at the first character that belongs to no token.
+pub fn lex(text: &str) -> Result<Vec<Token>> {
+    let mut tokens = vec![];
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let next = if c.is_whitespace() {
+            at + c.len_utf8()
+        } else {
+            let token = token(text, at, c)?;
+            let end = token.range.end;
+            tokens.push(token);
+            end
+        };
+        at = next;
+    }
+    tokens.push(Token { kind: TokenKind::End, range: at..at });
+    Ok(tokens)
+}
+
+fn token(text: &str, at: usize, c: char) -> Result<Token> {
+    let rest = &text[at..];
+    let digit_after_dot = || rest[1..].starts_with(|d: char| d.is_ascii_digit());
+    if c.is_ascii_digit() || (c == '.' && digit_after_dot()) {
+        return number(text, at);
+    }
+    if c.is_alphabetic() || c == '_' {
+        let len = rest.find(|d: char| !(d.is_alphanumeric() || d == '_')).unwrap_or(rest.len());
+        return Ok(Token { kind: TokenKind::Name(rest[..len].to_string()), range: at..at + len });
+    }
+    match SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+        Some(s) => Ok(Token { kind: TokenKind::Symbol(s), range: at..at + s.len() }),
+        None => {
+            let remedy = if c == '=' { "'==' compares" } else { "letters, digits and + - * / ^ ( ) [ ] < > = ! . ," };
+            let e = Error::request(format!("'{c}' means nothing here")).at("formula");
+            Err(e.span(text, at..at + c.len_utf8()).remedy(remedy))
+        }
+    }
+}
+
+fn number(text: &str, at: usize) -> Result<Token> {
+    let bytes = text.as_bytes();
+    let mut end = at;
+    let digits = |mut p: usize| {
+        while p < bytes.len() && bytes[p].is_ascii_digit() {
+            p += 1;
+        }
+        p
+    };
+    end = digits(end);
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+            end = digits(end + 1 + sign);
+        }
+    }
+    match text[at..end].parse::<f64>() {
+        Ok(v) => Ok(Token { kind: TokenKind::Number(v), range: at..end }),
+        Err(_) => Err(Error::request("not a number").at("formula").span(text, at..end)),
+    }
+}

@@ -1,0 +1,16 @@
+//! The pair formula: what one cell's value is.
+
+pub mod eval;
+mod lex;
+pub mod lower;
+pub mod named;
+pub mod parse;
+pub mod prepare;
+pub mod symmetry;
+pub mod trace;
+pub mod tree;
+
+pub use eval::{Evaluator, Rows};
+pub use parse::{Param, Scope, parse};
+pub use symmetry::{Symmetry, symmetry};
+pub use tree::{Formula, Id, Node, Shape, Side};

@@ -1,0 +1,24 @@
+//! Bray and Curtis' dissimilarity: Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy). 0/0 is NaN.
+
+use super::{Domain, Named, Scale, weighted, weighted_sum};
+
+/// `braycurtis`.
+pub const BRAYCURTIS: Named = Named {
+    name: "braycurtis",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let (plain, with_w) = ("sum(abs(x - y)) / sum(abs(x + y))", "sum(w * abs(x - y)) / sum(w * abs(x + y))");
+        weighted(f, params, dim, plain, with_w)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let far = weighted_sum(x, y, params, |a, b| (a - b).abs());
+        far / weighted_sum(x, y, params, |a, b| (a + b).abs())
+    },
+    flops: 6,
+    symmetric: true,
+    domain: Domain::NonNegative,
+    scale: Scale::Relative,
+    range: (0.0, 10.0),
+};

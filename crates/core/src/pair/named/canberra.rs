@@ -1,0 +1,24 @@
+//! Canberra distance: Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), a component where both are 0 counting 0, optionally weighted (SciPy).
+
+use super::{Domain, Named, Scale, weighted, weighted_sum};
+
+/// `canberra`.
+pub const CANBERRA: Named = Named {
+    name: "canberra",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let term = "if(abs(x) + abs(y) == 0, 0, abs(x - y) / (abs(x) + abs(y)))";
+        weighted(f, params, dim, &format!("sum({term})"), &format!("sum(w * {term})"))
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let term = |a: f64, b: f64| if a == 0.0 && b == 0.0 { 0.0 } else { (a - b).abs() / (a.abs() + b.abs()) };
+        weighted_sum(x, y, params, term)
+    },
+    flops: 7,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,29 @@
+//! Chebyshev distance: max |xₖ − yₖ| over the components of positive weight (SciPy).
+
+use super::{Domain, Named, Scale, component, text, weighted};
+use crate::number;
+
+/// `chebyshev`, also `linf`, `infinity`.
+pub const CHEBYSHEV: Named = Named {
+    name: "chebyshev",
+    aliases: &["chebychev", "cheby", "cheb", "ch", "linf", "infinity"],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let (plain, with_w) = ("max(abs(x - y))", "max(abs(if(w > 0, x, 0) - if(w > 0, y, 0)))");
+        match dim {
+            // The largest of no differences is 0 here, not −∞.
+            Some(0) => text(f, &format!("max({plain}, 0)"), params, dim),
+            _ => weighted(f, params, dim, plain, with_w),
+        }
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let used = |k: &usize| component(params, "w", *k, 1.0) > 0.0;
+        (0..x.len()).filter(used).fold(0.0, |far, k| number::max((x[k] - y[k]).abs(), far))
+    },
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,41 @@
+//! χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), components where both are 0 left out, and the exponential of γ
+//! times it (scikit-learn).
+
+use super::{Domain, Named, Params, Scale, option, text};
+
+const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
+
+fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
+    let term = |k: usize| if x[k] + y[k] == 0.0 { 0.0 } else { (x[k] - y[k]).powi(2) / (x[k] + y[k]) };
+    -(0..x.len()).map(term).sum::<f64>()
+}
+
+/// `additive_chi2`: −Σ (xₖ − yₖ)² / (xₖ + yₖ).
+pub const ADDITIVE_CHI2: Named = Named {
+    name: "additive_chi2",
+    aliases: &["additive_chi2_kernel"],
+    options: &[],
+    formula: |f, params, dim| text(f, &format!("-sum({TERM})"), params, dim),
+    prepare: None,
+    reference: additive,
+    flops: 6,
+    symmetric: true,
+    domain: Domain::NonNegative,
+    scale: Scale::Relative,
+    range: (0.0, 10.0),
+};
+
+/// `chi2`: exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given.
+pub const CHI2: Named = Named {
+    name: "chi2",
+    aliases: &["chi2_kernel"],
+    options: &["gamma"],
+    formula: |f, params, dim| {
+        let gamma = if params.contains_key("gamma") { "gamma" } else { "1" };
+        text(f, &format!("exp(-{gamma} * sum({TERM}))"), params, dim)
+    },
+    reference: |x, y, params| (option(params, "gamma", 1.0) * additive(x, y, params)).exp(),
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 2.0),
+    ..ADDITIVE_CHI2
+};

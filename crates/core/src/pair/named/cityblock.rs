@@ -1,0 +1,18 @@
+//! Manhattan distance: Σ |xₖ − yₖ|, optionally weighted.
+
+use super::{Domain, Named, Scale, weighted, weighted_sum};
+
+/// `cityblock`, also `manhattan`, `l1`.
+pub const CITYBLOCK: Named = Named {
+    name: "cityblock",
+    aliases: &["manhattan", "l1", "cblock", "cb", "c"],
+    options: &["w"],
+    formula: |f, params, dim| weighted(f, params, dim, "sum(abs(x - y))", "sum(w * abs(x - y))"),
+    prepare: None,
+    reference: |x, y, params| weighted_sum(x, y, params, |a, b| (a - b).abs()),
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,53 @@
+//! Correlation distance: 1 − the correlation of the components of x with those of y, optionally weighted (SciPy). Rows
+//! are centred and brought to length 1 once, so that pairs are inner products. A constant row gives NaN.
+
+use super::{Domain, Named, Params, Result, Scale, cosine, option, weighted};
+use crate::pair::tree::{Formula, Id};
+
+/// Row `r` less its mean.
+fn centred(r: &str) -> String {
+    format!("({r} - mean({r}))")
+}
+
+/// Row `r` less its weighted mean, times the root of the weights.
+fn centred_weighted(r: &str) -> String {
+    format!("(sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
+}
+
+/// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
+pub(super) fn correlation(formula: &mut Formula, params: &Params, dim: Option<usize>, shape: &str) -> Result<Id> {
+    let plain = cosine::similarity(&centred("x"), &centred("y"), dim);
+    let with_w = cosine::similarity(&centred_weighted("x"), &centred_weighted("y"), dim);
+    weighted(formula, params, dim, &shape.replace("{}", &plain), &shape.replace("{}", &with_w))
+}
+
+/// The correlation by its definition, for reference evaluations.
+pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
+    let weight = |k: usize| super::component(params, "w", k, 1.0);
+    let total: f64 = (0..x.len()).map(weight).sum();
+    let mean = |r: &[f64]| (0..r.len()).map(|k| weight(k) * r[k]).sum::<f64>() / total;
+    let (mx, my) = (mean(x), mean(y));
+    let less = |r: &[f64], m: f64| r.iter().map(|v| v - m).collect::<Vec<f64>>();
+    cosine::coefficient(&less(x, mx), &less(y, my), params)
+}
+
+/// `correlation`; `centered = 0` makes it the cosine distance.
+pub const CORRELATION: Named = Named {
+    name: "correlation",
+    aliases: &["co"],
+    options: &["w", "centered"],
+    formula: |f, params, dim| match super::number(params, "centered", 1.0)? {
+        0.0 => (cosine::COSINE.formula)(f, params, dim),
+        _ => correlation(f, params, dim, "1 - {}"),
+    },
+    prepare: None,
+    reference: |x, y, params| match option(params, "centered", 1.0) {
+        0.0 => 1.0 - cosine::coefficient(x, y, params),
+        _ => 1.0 - coefficient(x, y, params),
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (-10.0, 10.0),
+};

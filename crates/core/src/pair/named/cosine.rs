@@ -1,0 +1,52 @@
+//! Cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted) and as a similarity
+//! (scikit-learn). Rows are brought to length 1 once, so that pairs are inner products.
+
+use super::{Domain, Named, Params, Scale, text, weighted, weighted_sum};
+
+/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for rows of no components.
+pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
+    match dim {
+        Some(0) => format!("sum({a} * {b}) / (norm({a}) * norm({b}))"),
+        _ => format!("max(min(sum({a} / norm({a}) * ({b} / norm({b}))), 1), -1)"),
+    }
+}
+
+/// The cosine by its definition, for reference evaluations.
+pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| weighted_sum(a, b, params, |u, v| u * v);
+    (dot(x, y) / (dot(x, x).sqrt() * dot(y, y).sqrt())).clamp(-1.0, 1.0)
+}
+
+/// `cosine`: 1 − Σ xₖyₖ / (|x| |y|). A zero row gives NaN.
+pub const COSINE: Named = Named {
+    name: "cosine",
+    aliases: &["cos"],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let with_w = format!("1 - {}", similarity("(sqrt(w) * x)", "(sqrt(w) * y)", dim));
+        weighted(f, params, dim, &format!("1 - {}", similarity("x", "y", dim)), &with_w)
+    },
+    prepare: None,
+    reference: |x, y, params| 1.0 - coefficient(x, y, params),
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (-10.0, 10.0),
+};
+
+/// `cosine_similarity`: Σ xₖyₖ / (|x| |y|), 0 where a row is zero.
+pub const COSINE_SIMILARITY: Named = Named {
+    name: "cosine_similarity",
+    aliases: &["cosine_kernel"],
+    options: &[],
+    formula: |f, params, dim| {
+        let unit = |r: &str| format!("{r} / if(norm({r}) == 0, 1, norm({r}))");
+        text(f, &format!("sum(({}) * ({}))", unit("x"), unit("y")), params, dim)
+    },
+    reference: |x, y, params| {
+        let zero = |r: &[f64]| r.iter().all(|v| *v == 0.0);
+        if zero(x) || zero(y) { 0.0 } else { coefficient(x, y, params) }
+    },
+    ..COSINE
+};

@@ -1,0 +1,27 @@
+//! Dice's dissimilarity of boolean rows: c / (2·both + c), c = components that differ, optionally weighted (SciPy). Two
+//! rows without a true component give NaN.
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `dice`.
+pub const DICE: Named = Named {
+    name: "dice",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let formula = format!("{} / ({} + {})", c.differ, c.ones[0], c.ones[1]);
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        (t.tf + t.ft) / (2.0 * t.tt + t.tf + t.ft)
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

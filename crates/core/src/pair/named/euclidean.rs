@@ -1,0 +1,31 @@
+//! Euclidean distance and its square: √Σ (xₖ − yₖ)², optionally weighted, always by differences.
+
+use super::{Domain, Named, Params, Scale, weighted, weighted_sum};
+
+fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
+    weighted_sum(x, y, params, |a, b| (a - b).powi(2))
+}
+
+/// `euclidean`, also `l2`.
+pub const EUCLIDEAN: Named = Named {
+    name: "euclidean",
+    aliases: &["l2", "euclid", "eu", "e"],
+    options: &["w"],
+    formula: |f, params, dim| weighted(f, params, dim, "sqrt(sum((x - y)^2))", "sqrt(sum(w * (x - y)^2))"),
+    prepare: None,
+    reference: |x, y, params| squares(x, y, params).sqrt(),
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};
+
+/// `sqeuclidean`.
+pub const SQEUCLIDEAN: Named = Named {
+    name: "sqeuclidean",
+    aliases: &["sqe", "sqeuclid"],
+    formula: |f, params, dim| weighted(f, params, dim, "sum((x - y)^2)", "sum(w * (x - y)^2)"),
+    reference: squares,
+    ..EUCLIDEAN
+};

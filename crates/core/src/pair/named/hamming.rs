@@ -1,0 +1,21 @@
+//! Hamming distance: the share of components that differ, optionally weighted (SciPy).
+
+use super::{Domain, Named, Scale, weighted, weighted_sum};
+
+/// `hamming`, also `matching`.
+pub const HAMMING: Named = Named {
+    name: "hamming",
+    aliases: &["matching", "hamm", "ha", "h"],
+    options: &["w"],
+    formula: |f, params, dim| weighted(f, params, dim, "count(x != y) / dim", "sum(w * (x != y)) / sum(w)"),
+    prepare: None,
+    reference: |x, y, params| {
+        let differ = weighted_sum(x, y, params, |a, b| f64::from(u8::from(a != b)));
+        differ / weighted_sum(x, y, params, |_, _| 1.0)
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Relative,
+    range: (0.0, 1.0),
+};

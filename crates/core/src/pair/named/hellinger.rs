@@ -1,0 +1,22 @@
+//! Hellinger distance of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. A zero row gives NaN.
+
+use super::{Domain, Named, Scale, text};
+
+/// `hellinger`.
+pub const HELLINGER: Named = Named {
+    name: "hellinger",
+    aliases: &[],
+    options: &[],
+    formula: |f, params, dim| text(f, "sqrt(sum((sqrt(x / sum(x)) - sqrt(y / sum(y)))^2) / 2)", params, dim),
+    prepare: None,
+    reference: |x, y, _| {
+        let (sx, sy) = (x.iter().sum::<f64>(), y.iter().sum::<f64>());
+        let squares = x.iter().zip(y).map(|(a, b)| ((a / sx).sqrt() - (b / sy).sqrt()).powi(2)).sum::<f64>();
+        (squares / 2.0).sqrt()
+    },
+    flops: 3,
+    symmetric: true,
+    domain: Domain::NonNegative,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 10.0),
+};

@@ -1,0 +1,29 @@
+//! Jaccard's dissimilarity of boolean rows: differing / not both false, optionally weighted (SciPy since 1.15, which
+//! takes any nonzero number as true). Two rows without a true component are at 0.
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `jaccard`.
+pub const JACCARD: Named = Named {
+    name: "jaccard",
+    aliases: &["jacc", "ja", "j"],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let (ones, differ) = (format!("({} + {})", c.ones[0], c.ones[1]), c.differ);
+        let formula = format!("if({ones} == 0, 0, 2 * {differ} / ({ones} + {differ}))");
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        let union = t.tt + t.tf + t.ft;
+        if union == 0.0 { 0.0 } else { (t.tf + t.ft) / union }
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

@@ -1,0 +1,29 @@
+//! Kullback and Leibler's divergence of distribution p = x / Σx from q = y / Σy: Σ pₖ ln(pₖ/qₖ), optionally to `base`
+//! (SciPy's `scipy.stats.entropy(x, y)`). Not symmetric; ∞ where q is 0 and p is not.
+
+use super::{Domain, Named, Scale, option, text};
+
+/// `kl`, also `kullback_leibler`, `relative_entropy`.
+pub const KL: Named = Named {
+    name: "kl",
+    aliases: &["kullback_leibler", "kullback-leibler", "relative_entropy", "entropy"],
+    options: &["base"],
+    formula: |f, params, dim| {
+        let (p, q) = ("(x / sum(x))", "(y / sum(y))");
+        let sum = format!("sum(if({p} == 0, 0, {p} * (log({p}) - log({q}))))");
+        let base = if params.contains_key("base") { " / log(base)" } else { "" };
+        text(f, &format!("{sum}{base}"), params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let (sx, sy) = (x.iter().sum::<f64>(), y.iter().sum::<f64>());
+        let term = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * (p / q).ln() };
+        let sum: f64 = x.iter().zip(y).map(|(a, b)| term(a / sx, b / sy)).sum();
+        sum / option(params, "base", std::f64::consts::E).ln()
+    },
+    flops: 5,
+    symmetric: false,
+    domain: Domain::NonNegative,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 10.0),
+};

@@ -1,0 +1,24 @@
+//! Laplacian kernel: exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given (scikit-learn).
+
+use super::{Domain, Named, Scale, option, text};
+
+/// `laplacian`.
+pub const LAPLACIAN: Named = Named {
+    name: "laplacian",
+    aliases: &["laplacian_kernel"],
+    options: &["gamma"],
+    formula: |f, params, dim| {
+        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
+        text(f, &format!("exp(-{gamma} * sum(abs(x - y)))"), params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let gaps: f64 = x.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
+        (-option(params, "gamma", 1.0 / x.len() as f64) * gaps).exp()
+    },
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (-2.0, 2.0),
+};

@@ -1,0 +1,18 @@
+//! Linear kernel: Σ xₖyₖ (scikit-learn), also inner product.
+
+use super::{Domain, Named, Scale, text};
+
+/// `linear`.
+pub const LINEAR: Named = Named {
+    name: "linear",
+    aliases: &["linear_kernel", "dot_product", "inner_product"],
+    options: &[],
+    formula: |f, params, dim| text(f, "sum(x * y)", params, dim),
+    prepare: None,
+    reference: |x, y, _| x.iter().zip(y).map(|(a, b)| a * b).sum(),
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Norms,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,28 @@
+//! Mahalanobis distance: √((x − y)ᵀ VI (x − y)), VI row-major, or the inverse of the covariance of all rows (SciPy).
+//!
+//! `prepare` moves all rows to a common origin and whitens them in double precision, which turns the distance into the
+//! Euclidean one; an indefinite VI leaves a sign for each component in the option `signs`.
+
+use super::{Domain, Named, Scale, component, text};
+use crate::pair::prepare::whiten;
+
+/// `mahalanobis`.
+pub const MAHALANOBIS: Named = Named {
+    name: "mahalanobis",
+    aliases: &["mahal", "mah"],
+    options: &["VI"],
+    formula: |f, params, dim| match params.contains_key("signs") {
+        true => text(f, "sqrt(sum(signs * (x - y)^2))", params, dim),
+        false => text(f, "sqrt(sum((x - y)^2))", params, dim),
+    },
+    prepare: Some(whiten),
+    reference: |x, y, params| {
+        let square = |k: usize| component(params, "signs", k, 1.0) * (x[k] - y[k]).powi(2);
+        (0..x.len()).map(square).sum::<f64>().sqrt()
+    },
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,40 @@
+//! Minkowski distance: (Σ wₖ |xₖ − yₖ|^p)^(1/p), any p > 0, also ∞ (SciPy).
+
+use super::{Domain, Named, Scale, chebyshev, cityblock, euclidean, number, option, weighted, weighted_sum, with};
+use crate::error::Error;
+use crate::pair::parse::Param;
+
+/// `minkowski`; p = 2 unless given.
+pub const MINKOWSKI: Named = Named {
+    name: "minkowski",
+    aliases: &["mi", "m", "pnorm"],
+    options: &["p", "w"],
+    formula: |f, params, dim| {
+        let p = number(params, "p", 2.0)?;
+        if p.is_nan() || p <= 0.0 {
+            return Err(Error::request(format!("p = {p}")).at("--param").limit("p is more than 0"));
+        }
+        let known = [cityblock::CITYBLOCK, euclidean::EUCLIDEAN, chebyshev::CHEBYSHEV];
+        match [1.0, 2.0, f64::INFINITY].iter().position(|have| *have == p) {
+            Some(at) => (known[at].formula)(f, params, dim),
+            None => {
+                let params = with(params, "p", Param::Number(p));
+                let (plain, with_w) = ("sum(abs(x - y)^p)^(1 / p)", "sum(w * abs(x - y)^p)^(1 / p)");
+                weighted(f, &params, dim, plain, with_w)
+            }
+        }
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let p = option(params, "p", 2.0);
+        if p == f64::INFINITY {
+            return (chebyshev::CHEBYSHEV.reference)(x, y, params);
+        }
+        weighted_sum(x, y, params, |a, b| (a - b).abs().powf(p)).powf(1.0 / p)
+    },
+    flops: 4,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,250 @@
+//! Named pairs: one file each, holding formula, reference evaluation, cost, symmetry, domain and test range together.
+
+use super::parse::{Param, Scope, parse, suggestion};
+use super::tree::{Formula, Id};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use std::collections::BTreeMap;
+
+/// Options of a metric: `p`, `w`, `V`, `VI`, `gamma`, …
+pub type Params = BTreeMap<String, Param>;
+
+/// What rows a metric is made for; refused or converted elsewhere, used for test inputs here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Domain {
+    /// Any finite numbers.
+    Real,
+    /// Numbers ≥ 0.
+    NonNegative,
+    /// Zero or not zero.
+    Boolean,
+    /// Latitude and longitude in radians, two components.
+    LatLon,
+    /// Any finite numbers, NaN where one is missing.
+    Missing,
+}
+
+/// How the error of a value is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Relative to the value (translation-invariant pairs, computed from differences).
+    Relative,
+    /// Relative to this magnitude (bounded similarities).
+    Fixed(f64),
+    /// Relative to the product of the norms of the rows (inner products).
+    Norms,
+}
+
+/// Changes both tables before pairs are formed (rank, whiten), or completes the options from them (variances).
+pub type Prepare = fn(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>>;
+
+/// Tables after [`Prepare`]: double precision, same numbers of rows.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The first table.
+    pub x: Table,
+    /// The second, if there is one.
+    pub y: Option<Table>,
+}
+
+/// A named pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// The name, as in SciPy or scikit-learn.
+    pub name: &'static str,
+    /// Other names it is known by.
+    pub aliases: &'static [&'static str],
+    /// The options it takes.
+    pub options: &'static [&'static str],
+    /// Appends its formula.
+    pub formula: fn(&mut Formula, &Params, Option<usize>) -> Result<Id>,
+    /// What is done to whole tables first.
+    pub prepare: Option<Prepare>,
+    /// An independent evaluation on rows (after `prepare`), straight from the definition.
+    pub reference: fn(&[f64], &[f64], &Params) -> f64,
+    /// Operations per component.
+    pub flops: u32,
+    /// Whether the value is the same with the rows exchanged.
+    pub symmetric: bool,
+    /// Rows it is made for.
+    pub domain: Domain,
+    /// How its error is measured.
+    pub scale: Scale,
+    /// Range of components for tests.
+    pub range: (f64, f64),
+}
+
+mod booleans;
+mod braycurtis;
+mod canberra;
+mod chebyshev;
+mod chi2;
+mod cityblock;
+mod correlation;
+mod cosine;
+mod dice;
+mod euclidean;
+mod hamming;
+mod haversine;
+mod hellinger;
+mod jaccard;
+mod jensenshannon;
+mod kl;
+mod laplacian;
+mod linear;
+mod mahalanobis;
+mod minkowski;
+mod nan_euclidean;
+mod pearson;
+mod polynomial;
+mod rbf;
+mod rogerstanimoto;
+mod russellrao;
+mod seuclidean;
+mod sigmoid;
+mod sokalsneath;
+mod spearman;
+mod yule;
+
+const ALL: &[Named] = &[
+    braycurtis::BRAYCURTIS,
+    canberra::CANBERRA,
+    chebyshev::CHEBYSHEV,
+    chi2::CHI2,
+    chi2::ADDITIVE_CHI2,
+    cityblock::CITYBLOCK,
+    correlation::CORRELATION,
+    cosine::COSINE,
+    cosine::COSINE_SIMILARITY,
+    dice::DICE,
+    euclidean::EUCLIDEAN,
+    euclidean::SQEUCLIDEAN,
+    hamming::HAMMING,
+    haversine::HAVERSINE,
+    hellinger::HELLINGER,
+    jaccard::JACCARD,
+    jensenshannon::JENSENSHANNON,
+    kl::KL,
+    laplacian::LAPLACIAN,
+    linear::LINEAR,
+    mahalanobis::MAHALANOBIS,
+    minkowski::MINKOWSKI,
+    nan_euclidean::NAN_EUCLIDEAN,
+    pearson::PEARSON,
+    polynomial::POLYNOMIAL,
+    rbf::RBF,
+    rogerstanimoto::ROGERSTANIMOTO,
+    russellrao::RUSSELLRAO,
+    seuclidean::SEUCLIDEAN,
+    sigmoid::SIGMOID,
+    sokalsneath::SOKALSNEATH,
+    spearman::SPEARMAN,
+    yule::YULE,
+];
+
+/// Every named pair.
+pub fn all() -> &'static [Named] {
+    ALL
+}
+
+/// The named pair called `name`, or by an alias, in any case.
+pub fn find(name: &str) -> Option<&'static Named> {
+    let lower = name.to_lowercase();
+    ALL.iter().find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
+}
+
+/// As [`find`], with a suggestion where there is none.
+///
+/// # Errors
+/// `Request` for an unknown name or an option that the metric does not take.
+pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
+    let Some(named) = find(name) else {
+        let known = ALL.iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
+        let remedy = suggestion(name, known, "a metric");
+        return Err(Error::request(format!("unknown metric '{name}'")).at("--metric").remedy(remedy));
+    };
+    if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
+        let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name)).at("--param");
+        let takes = if named.options.is_empty() { "leave it out".into() } else { named.options.join(", ") };
+        return Err(e.remedy(takes));
+    }
+    Ok(named)
+}
+
+/// Appends the formula `text` with `params` bound, for metrics that are formulas.
+pub(crate) fn text(formula: &mut Formula, text: &str, params: &Params, dim: Option<usize>) -> Result<Id> {
+    parse(formula, text, &Scope { params: params.clone(), columns: [None, None], dim })
+}
+
+/// The number `name`, or `default`.
+pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
+    match params.get(name) {
+        None => Ok(default),
+        Some(Param::Number(v)) => Ok(*v),
+        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+    }
+}
+
+/// The vector `name`, of `dim` components where that is known.
+pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
+    match params.get(name) {
+        None => Ok(None),
+        Some(Param::Vector(v)) if dim.is_none_or(|d| d == v.len()) => Ok(Some(v.clone())),
+        Some(Param::Vector(v)) => {
+            let what = format!("'{name}' has {} numbers", v.len());
+            Err(Error::request(what).at("--param").limit(format!("one for each of {} components", dim.unwrap_or(0))))
+        }
+        Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
+    }
+}
+
+/// The weights `w`: one number ≥ 0 for each component, as SciPy asks.
+pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
+    let w = vector(params, "w", dim)?;
+    match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
+        Some(odd) => Err(Error::request(format!("the weight {odd}")).at("--param").limit("weights are at least 0")),
+        None => Ok(w),
+    }
+}
+
+/// Appends the formula `plain`, or `with_w` where weights are given.
+pub(crate) fn weighted(
+    formula: &mut Formula,
+    params: &Params,
+    dim: Option<usize>,
+    plain: &str,
+    with_w: &str,
+) -> Result<Id> {
+    match weights(params, dim)? {
+        None => text(formula, plain, params, dim),
+        // A single number stays one while nobody knows how often to repeat it.
+        Some(_) if dim.is_none() => text(formula, with_w, params, dim),
+        Some(w) => text(formula, with_w, &with(params, "w", Param::Vector(w)), dim),
+    }
+}
+
+/// `params` and one more.
+pub(crate) fn with(params: &Params, name: &str, value: Param) -> Params {
+    let mut all = params.clone();
+    all.insert(name.to_string(), value);
+    all
+}
+
+/// Component `k` of the vector `name` for reference evaluations; `default` where it is not given.
+pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> f64 {
+    match params.get(name) {
+        None => default,
+        Some(Param::Number(v)) => *v,
+        Some(Param::Vector(v)) => v.get(k).copied().unwrap_or(f64::NAN),
+    }
+}
+
+/// The number `name` for reference evaluations; `default` where it is not given.
+pub(crate) fn option(params: &Params, name: &str, default: f64) -> f64 {
+    component(params, name, 0, default)
+}
+
+/// Σ w·g(x, y) over components, for reference evaluations.
+pub(crate) fn weighted_sum(x: &[f64], y: &[f64], params: &Params, g: impl Fn(f64, f64) -> f64) -> f64 {
+    (0..x.len()).map(|k| component(params, "w", k, 1.0) * g(x[k], y[k])).sum()
+}

@@ -1,0 +1,26 @@
+//! Euclidean distance where components may be missing (NaN): √(d / present · Σ (xₖ − yₖ)²) over the components present
+//! in both rows (scikit-learn); NaN where there are none.
+
+use super::{Domain, Named, Scale, text};
+
+/// `nan_euclidean`.
+pub const NAN_EUCLIDEAN: Named = Named {
+    name: "nan_euclidean",
+    aliases: &["nan_euclidean_distances"],
+    options: &[],
+    formula: |f, params, dim| {
+        let sum = "sum(if(isnan(x - y), 0, (x - y)^2))";
+        text(f, &format!("sqrt({sum} * dim / count(not isnan(x - y)))"), params, dim)
+    },
+    prepare: None,
+    reference: |x, y, _| {
+        let both: Vec<f64> = x.iter().zip(y).map(|(a, b)| a - b).filter(|gap| !gap.is_nan()).collect();
+        let squares: f64 = both.iter().map(|gap| gap.powi(2)).sum();
+        (squares * x.len() as f64 / both.len() as f64).sqrt()
+    },
+    flops: 6,
+    symmetric: true,
+    domain: Domain::Missing,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,19 @@
+//! Pearson's correlation of the components of x with those of y, a similarity in [−1, 1]. A constant row gives NaN.
+
+use super::correlation::{coefficient, correlation};
+use super::{Domain, Named, Scale};
+
+/// `pearson`, also `pearsonr`.
+pub const PEARSON: Named = Named {
+    name: "pearson",
+    aliases: &["pearsonr", "corrcoef"],
+    options: &["w"],
+    formula: |f, params, dim| correlation(f, params, dim, "{}"),
+    prepare: None,
+    reference: coefficient,
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (-10.0, 10.0),
+};

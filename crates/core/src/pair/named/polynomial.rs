@@ -1,0 +1,27 @@
+//! Polynomial kernel: (γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, degree g = 3 unless given (scikit-learn).
+
+use super::{Domain, Named, Scale, option, text};
+
+/// `polynomial`.
+pub const POLYNOMIAL: Named = Named {
+    name: "polynomial",
+    aliases: &["poly", "polynomial_kernel"],
+    options: &["gamma", "coef0", "degree"],
+    formula: |f, params, dim| {
+        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
+        let coef0 = if params.contains_key("coef0") { "coef0" } else { "1" };
+        let degree = if params.contains_key("degree") { "degree" } else { "3" };
+        text(f, &format!("({gamma} * sum(x * y) + {coef0})^{degree}"), params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let dot: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
+        let inner = option(params, "gamma", 1.0 / x.len() as f64) * dot + option(params, "coef0", 1.0);
+        inner.powf(option(params, "degree", 3.0))
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(8.0),
+    range: (-1.0, 1.0),
+};

@@ -1,0 +1,24 @@
+//! Gaussian kernel: exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given (scikit-learn).
+
+use super::{Domain, Named, Scale, option, text};
+
+/// `rbf`.
+pub const RBF: Named = Named {
+    name: "rbf",
+    aliases: &["rbf_kernel", "gaussian"],
+    options: &["gamma"],
+    formula: |f, params, dim| {
+        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
+        text(f, &format!("exp(-{gamma} * sum((x - y)^2))"), params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let squares: f64 = x.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum();
+        (-option(params, "gamma", 1.0 / x.len() as f64) * squares).exp()
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (-2.0, 2.0),
+};

@@ -1,0 +1,27 @@
+//! Rogers and Tanimoto's dissimilarity of boolean rows: 2c / (both + neither + 2c), c = components that differ,
+//! optionally weighted (SciPy).
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `rogerstanimoto`.
+pub const ROGERSTANIMOTO: Named = Named {
+    name: "rogerstanimoto",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let formula = format!("2 * {0} / ({1} + {0})", c.differ, c.all);
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        2.0 * (t.tf + t.ft) / (t.tt + t.ff + 2.0 * (t.tf + t.ft))
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

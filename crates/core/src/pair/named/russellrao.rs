@@ -1,0 +1,27 @@
+//! Russell and Rao's dissimilarity of boolean rows: (d − both) / d, optionally weighted (SciPy). A row without a true
+//! component is at 1 from itself.
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `russellrao`.
+pub const RUSSELLRAO: Named = Named {
+    name: "russellrao",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let formula = format!("({0} - {1}) / {0}", c.all, c.both);
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        (t.tf + t.ft + t.ff) / (t.tt + t.tf + t.ft + t.ff)
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

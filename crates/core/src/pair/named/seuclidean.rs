@@ -1,0 +1,27 @@
+//! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows (with n − 1) unless
+//! given (SciPy).
+
+use super::{Domain, Named, Scale, component, text, vector};
+use crate::error::Error;
+use crate::pair::prepare::variances;
+
+/// `seuclidean`.
+pub const SEUCLIDEAN: Named = Named {
+    name: "seuclidean",
+    aliases: &["se", "s"],
+    options: &["V"],
+    formula: |f, params, dim| match vector(params, "V", dim)? {
+        Some(_) => text(f, "sqrt(sum(1 / V * (x - y)^2))", params, dim),
+        None => Err(Error::request("'seuclidean' without variances").at("--metric").remedy("--param V=@V.npy")),
+    },
+    prepare: Some(variances),
+    reference: |x, y, params| {
+        let square = |k: usize| (x[k] - y[k]).powi(2) / component(params, "V", k, f64::NAN);
+        (0..x.len()).map(square).sum::<f64>().sqrt()
+    },
+    flops: 3,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Relative,
+    range: (-10.0, 10.0),
+};

@@ -1,0 +1,27 @@
+//! Sokal and Sneath's dissimilarity of boolean rows: 2c / (both + 2c), c = components that differ, optionally weighted
+//! (SciPy). Two rows without a true component give NaN, as SciPy's `cdist`.
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `sokalsneath`.
+pub const SOKALSNEATH: Named = Named {
+    name: "sokalsneath",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let formula = format!("4 * {0} / ({1} + {2} + 3 * {0})", c.differ, c.ones[0], c.ones[1]);
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        2.0 * (t.tf + t.ft) / (t.tt + 2.0 * (t.tf + t.ft))
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

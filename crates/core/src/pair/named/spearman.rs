@@ -1,0 +1,21 @@
+//! Spearman's correlation: Pearson's correlation of ranks within each row, equal components sharing their mean rank
+//! (SciPy's `spearmanr`). A constant row gives NaN.
+
+use super::correlation::{coefficient, correlation};
+use super::{Domain, Named, Scale};
+use crate::pair::prepare::rank;
+
+/// `spearman`, also `spearmanr`.
+pub const SPEARMAN: Named = Named {
+    name: "spearman",
+    aliases: &["spearmanr"],
+    options: &[],
+    formula: |f, params, dim| correlation(f, params, dim, "{}"),
+    prepare: Some(rank),
+    reference: coefficient,
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Real,
+    scale: Scale::Fixed(1.0),
+    range: (1.0, 100.0),
+};

@@ -1,0 +1,29 @@
+//! Yule's dissimilarity of boolean rows: 2·(only x)(only y) / (both·neither + (only x)(only y)), optionally weighted
+//! (SciPy); 0 where one of the rows contains the other.
+
+use super::booleans::{counts, table};
+use super::{Domain, Named, Scale, text};
+
+/// `yule`.
+pub const YULE: Named = Named {
+    name: "yule",
+    aliases: &[],
+    options: &["w"],
+    formula: |f, params, dim| {
+        let c = counts(params, dim)?;
+        let half = format!("({} * {})", c.only[0], c.only[1]);
+        let formula = format!("if({half} == 0, 0, 2 * {half} / ({} * {} + {half}))", c.both, c.neither);
+        text(f, &formula, &c.params, dim)
+    },
+    prepare: None,
+    reference: |x, y, params| {
+        let t = table(x, y, params);
+        let half = t.tf * t.ft;
+        if half == 0.0 { 0.0 } else { 2.0 * half / (t.tt * t.ff + half) }
+    },
+    flops: 2,
+    symmetric: true,
+    domain: Domain::Boolean,
+    scale: Scale::Fixed(1.0),
+    range: (0.0, 1.0),
+};

@@ -1,0 +1,585 @@
+//! Text to formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price - y.price) < eps`.
+//!
+//! Precedence from loose to tight: `or`, `and`, `not`, comparisons (not chained), `+ -`, `* /`, unary `-`, `^` (also `**`,
+//! to the right), `.name` and `[k]`.
+
+use super::lex::{Token, TokenKind, lex};
+use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most bytes of text, and the deepest nesting, a formula may have.
+pub const MAX_TEXT: usize = 64 * 1024;
+const MAX_DEPTH: usize = 100;
+
+/// A value bound to a name by `--param`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum Param {
+    /// A number.
+    Number(f64),
+    /// A vector as long as a row has components.
+    Vector(Vec<f64>),
+}
+
+/// What names in a formula mean.
+#[derive(Clone, Debug, Default)]
+pub struct Scope<'a> {
+    /// Named values.
+    pub params: BTreeMap<String, Param>,
+    /// Column names of x and of y, where the inputs have them.
+    pub columns: [Option<&'a [String]>; 2],
+    /// Components of a row, where known: indices are checked against it.
+    pub dim: Option<usize>,
+}
+
+/// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root.
+///
+/// # Errors
+/// `Request`, with the place underlined, when the text does not parse or does not type.
+pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id> {
+    if text.len() > MAX_TEXT {
+        return Err(Error::request("the formula is too long").limit(format!("{MAX_TEXT} bytes")));
+    }
+    let tokens = lex(text)?;
+    let mut parser = Parser { formula, text, tokens, at: 0, scope, depth: 0, bound: None };
+    let id = parser.expression()?;
+    match parser.peek() {
+        TokenKind::End => Ok(id),
+        _ => Err(parser.unexpected("an operator or the end")),
+    }
+}
+
+/// The functions of one number, by name.
+pub const UNARY: &[(&str, Unary)] = &[
+    ("abs", Unary::Abs),
+    ("sqrt", Unary::Sqrt),
+    ("exp", Unary::Exp),
+    ("log", Unary::Log),
+    ("log2", Unary::Log2),
+    ("log10", Unary::Log10),
+    ("log1p", Unary::Log1p),
+    ("expm1", Unary::Expm1),
+    ("sin", Unary::Sin),
+    ("cos", Unary::Cos),
+    ("tan", Unary::Tan),
+    ("asin", Unary::Asin),
+    ("acos", Unary::Acos),
+    ("atan", Unary::Atan),
+    ("sinh", Unary::Sinh),
+    ("cosh", Unary::Cosh),
+    ("tanh", Unary::Tanh),
+    ("floor", Unary::Floor),
+    ("ceil", Unary::Ceil),
+    ("round", Unary::Round),
+    ("sign", Unary::Sign),
+    ("isnan", Unary::IsNan),
+    ("not", Unary::Not),
+];
+
+const REDUCE: &[(&str, Reduce)] = &[
+    ("sum", Reduce::Sum),
+    ("prod", Reduce::Prod),
+    ("max", Reduce::Max),
+    ("min", Reduce::Min),
+    ("any", Reduce::Any),
+    ("all", Reduce::All),
+    ("count", Reduce::Sum),
+];
+
+const OTHER: &[&str] = &["mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim"];
+
+struct Parser<'a, 'b> {
+    formula: &'a mut Formula,
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    scope: &'a Scope<'b>,
+    depth: usize,
+    bound: Option<[String; 2]>,
+}
+
+impl Parser<'_, '_> {
+    fn peek(&self) -> &TokenKind {
+        &self.tokens[self.at].kind
+    }
+    fn range(&self) -> Range<usize> {
+        self.tokens[self.at].range.clone()
+    }
+    fn bump(&mut self) -> Token {
+        let token = self.tokens[self.at].clone();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+    fn eat(&mut self, symbol: &str) -> bool {
+        let yes = matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol);
+        if yes {
+            self.bump();
+        }
+        yes
+    }
+    fn eat_word(&mut self, word: &str) -> bool {
+        let yes = matches!(self.peek(), TokenKind::Name(n) if n == word);
+        if yes {
+            self.bump();
+        }
+        yes
+    }
+    fn want(&mut self, symbol: &str) -> Result<()> {
+        if self.eat(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+    }
+    fn unexpected(&self, wanted: &str) -> Error {
+        let found = match self.peek() {
+            TokenKind::End => "the formula ends".to_string(),
+            _ => format!("found '{}'", &self.text[self.range()]),
+        };
+        self.error(self.range(), format!("{found} where {wanted} should stand"))
+    }
+    fn error(&self, range: Range<usize>, what: String) -> Error {
+        Error::request(what).at("formula").span(self.text, range)
+    }
+    /// Gives an error of the tree the place in the text.
+    fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
+        let end = self.tokens[self.at.saturating_sub(1)].range.end;
+        result.map_err(|e| if e.span_ref().is_some() { e } else { e.at_least("formula").span(self.text, start..end) })
+    }
+    fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let what = "the formula is nested too deeply".to_string();
+            return Err(self.error(self.range(), what).limit(format!("{MAX_DEPTH} levels")));
+        }
+        let result = go(self);
+        self.depth -= 1;
+        result
+    }
+    fn binary_at(&mut self, start: usize, op: Binary, a: Id, b: Id) -> Result<Id> {
+        let result = self.formula.binary(op, a, b);
+        self.place(start, result)
+    }
+    fn expression(&mut self) -> Result<Id> {
+        self.nested(Self::or)
+    }
+    fn or(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let mut left = self.and()?;
+        loop {
+            let op = if self.eat_word("or") || self.eat("||") {
+                Binary::Or
+            } else if self.eat_word("xor") {
+                Binary::Xor
+            } else {
+                return Ok(left);
+            };
+            let right = self.and()?;
+            left = self.binary_at(start, op, left, right)?;
+        }
+    }
+    fn and(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let mut left = self.not()?;
+        while self.eat_word("and") || self.eat("&&") {
+            let right = self.not()?;
+            left = self.binary_at(start, Binary::And, left, right)?;
+        }
+        Ok(left)
+    }
+    fn not(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let call = matches!(self.tokens.get(self.at + 1).map(|t| &t.kind), Some(TokenKind::Symbol("(")));
+        if self.eat("!") || (!call && self.eat_word("not")) {
+            let inner = self.nested(Self::not)?;
+            let result = self.formula.unary(Unary::Not, inner);
+            return self.place(start, result);
+        }
+        self.comparison()
+    }
+    fn comparison(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let left = self.sum()?;
+        let op = match self.peek() {
+            TokenKind::Symbol(s @ ("<" | "<=" | ">" | ">=" | "==" | "!=")) => *s,
+            _ => return Ok(left),
+        };
+        self.bump();
+        let right = self.sum()?;
+        let id = self.compare(start, op, left, right)?;
+        if matches!(self.peek(), TokenKind::Symbol("<" | "<=" | ">" | ">=" | "==" | "!=")) {
+            return Err(self.unexpected("'and'").remedy("comparisons do not chain: write 'a < b and b < c'"));
+        }
+        Ok(id)
+    }
+    /// A comparison; `sqrt(a) < c` becomes `a < c²` (distances compare as r² with edge², DESIGN 12).
+    fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
+        let (a, b) = match (self.root_of(a), self.formula.constant(b)) {
+            (Some(inner), Some(c)) if c >= 0.0 => (inner, self.formula.number(c * c)?),
+            _ => match (self.formula.constant(a), self.root_of(b)) {
+                (Some(c), Some(inner)) if c >= 0.0 => (self.formula.number(c * c)?, inner),
+                _ => (a, b),
+            },
+        };
+        let (kind, a, b) = match op {
+            "<" => (Binary::Lt, a, b),
+            "<=" => (Binary::Le, a, b),
+            ">" => (Binary::Lt, b, a),
+            ">=" => (Binary::Le, b, a),
+            "==" => (Binary::Eq, a, b),
+            _ => (Binary::Ne, a, b),
+        };
+        self.binary_at(start, kind, a, b)
+    }
+    fn root_of(&self, id: Id) -> Option<Id> {
+        match self.formula.node(id) {
+            Node::Unary(Unary::Sqrt, inner) => Some(*inner),
+            _ => None,
+        }
+    }
+    fn sum(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let mut left = self.product()?;
+        loop {
+            let op = if self.eat("+") {
+                Binary::Add
+            } else if self.eat("-") {
+                Binary::Sub
+            } else {
+                return Ok(left);
+            };
+            let right = self.product()?;
+            left = self.binary_at(start, op, left, right)?;
+        }
+    }
+    fn product(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let mut left = self.negation()?;
+        loop {
+            let op = if self.eat("*") {
+                Binary::Mul
+            } else if self.eat("/") {
+                Binary::Div
+            } else {
+                return Ok(left);
+            };
+            let right = self.negation()?;
+            left = self.binary_at(start, op, left, right)?;
+        }
+    }
+    fn negation(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        if self.eat("-") {
+            let inner = self.nested(Self::negation)?;
+            let result = self.formula.unary(Unary::Neg, inner);
+            return self.place(start, result);
+        }
+        if self.eat("+") {
+            return self.nested(Self::negation);
+        }
+        self.power()
+    }
+    fn power(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let base = self.postfix()?;
+        if self.eat("^") || self.eat("**") {
+            let exponent = self.nested(Self::negation)?;
+            if self.formula.constant(exponent) == Some(2.0) {
+                return self.binary_at(start, Binary::Mul, base, base);
+            }
+            return self.binary_at(start, Binary::Pow, base, exponent);
+        }
+        Ok(base)
+    }
+    fn postfix(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let base = self.primary()?;
+        let side = match self.formula.node(base) {
+            Node::Row(side) => *side,
+            _ => {
+                if matches!(self.peek(), TokenKind::Symbol("." | "[")) {
+                    return Err(self.error(self.range(), "only 'x' and 'y' have columns and components".into()));
+                }
+                return Ok(base);
+            }
+        };
+        if self.eat(".") {
+            return self.column(side);
+        }
+        if self.eat("[") {
+            return self.component(side, start);
+        }
+        Ok(base)
+    }
+    fn component(&mut self, side: Side, start: usize) -> Result<Id> {
+        let token = self.bump();
+        let k = match token.kind {
+            TokenKind::Number(v) if v >= 0.0 && v == v.trunc() && v < 1e9 => v as u32,
+            _ => return Err(self.error(token.range, "a component is numbered 0, 1, 2, …".into())),
+        };
+        self.want("]")?;
+        if let Some(dim) = self.scope.dim.filter(|dim| k as usize >= *dim) {
+            let what = format!("component {k} of rows that have {dim}");
+            return Err(self.error(start..token.range.end + 1, what).remedy("components are numbered from 0"));
+        }
+        self.formula.leaf(Node::At(side, k))
+    }
+    fn column(&mut self, side: Side) -> Result<Id> {
+        let token = self.bump();
+        let TokenKind::Name(name) = token.kind else {
+            return Err(self.error(token.range, "a column name should stand after '.'".into()));
+        };
+        let columns = self.scope.columns[side as usize];
+        let Some(columns) = columns else {
+            let what = format!("the input has no column names, so no '{name}'");
+            return Err(self.error(token.range, what).remedy("number the component: x[0]"));
+        };
+        match columns.iter().position(|c| *c == name) {
+            Some(k) => self.formula.leaf(Node::At(side, k as u32)),
+            None => Err(self.error(token.range, format!("no column '{name}'")).remedy(suggestion(
+                &name,
+                columns.iter().map(String::as_str),
+                "a column",
+            ))),
+        }
+    }
+    fn primary(&mut self) -> Result<Id> {
+        let token = self.bump();
+        match token.kind {
+            TokenKind::Number(v) => self.formula.number(v),
+            TokenKind::Symbol("(") => {
+                let inner = self.expression()?;
+                self.want(")")?;
+                Ok(inner)
+            }
+            TokenKind::Name(name) if matches!(self.peek(), TokenKind::Symbol("(")) => {
+                self.bump();
+                self.call(&name, token.range)
+            }
+            TokenKind::Name(name) => self.name(&name, token.range),
+            _ => {
+                self.at = self.at.saturating_sub(usize::from(token.kind != TokenKind::End));
+                Err(self.unexpected("a number, a name or '('"))
+            }
+        }
+    }
+    fn name(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
+        if let Some(bound) = &self.bound
+            && let Some(which) = bound.iter().position(|b| b == name)
+        {
+            return self.formula.leaf(Node::Bound(which == 1));
+        }
+        match self.scope.params.get(name) {
+            Some(Param::Number(v)) => return self.formula.number(*v),
+            Some(Param::Vector(v)) => match self.scope.dim.filter(|dim| *dim != v.len()) {
+                Some(dim) => {
+                    let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
+                    return Err(e.limit(format!("one for each of {dim} components")));
+                }
+                None => return self.formula.given(v.clone()),
+            },
+            None => {}
+        }
+        match name {
+            "x" => self.formula.leaf(Node::Row(Side::X)),
+            "y" => self.formula.leaf(Node::Row(Side::Y)),
+            "dim" => self.formula.leaf(Node::Dim),
+            "pi" => self.formula.number(std::f64::consts::PI),
+            "inf" => self.formula.number(f64::INFINITY),
+            _ => Err(self.unknown(name, range)),
+        }
+    }
+    fn unknown(&self, name: &str, range: Range<usize>) -> Error {
+        let known = ["x", "y", "dim", "pi", "inf"].into_iter().chain(self.scope.params.keys().map(String::as_str));
+        let remedy = suggestion(name, known, "a name, or give it a value: --param NAME=VALUE");
+        self.error(range, format!("unknown name '{name}'")).remedy(remedy)
+    }
+    fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
+        if name == "reduce" {
+            return self.user_reduce(range.start);
+        }
+        let args = self.arguments()?;
+        let end = self.tokens[self.at - 1].range.end;
+        let place = range.start..end;
+        let start = range.start;
+        let result = self.apply(name, &args, range, place);
+        self.place(start, result)
+    }
+    fn arguments(&mut self) -> Result<Vec<Id>> {
+        let mut args = vec![];
+        if self.eat(")") {
+            return Ok(args);
+        }
+        loop {
+            args.push(self.expression()?);
+            if self.eat(")") {
+                return Ok(args);
+            }
+            if !self.eat(",") {
+                return Err(self.unexpected("',' or ')'"));
+            }
+        }
+    }
+    fn apply(&mut self, name: &str, args: &[Id], range: Range<usize>, place: Range<usize>) -> Result<Id> {
+        let count = |n: usize| -> Result<()> {
+            if args.len() == n {
+                return Ok(());
+            }
+            let what = format!("'{name}' takes {n} argument{}, not {}", if n == 1 { "" } else { "s" }, args.len());
+            Err(Error::request(what).at("formula").span(self.text, place.clone()))
+        };
+        if let Some((_, op)) = REDUCE.iter().find(|(n, _)| *n == name) {
+            return self.reduction(name, *op, args, place);
+        }
+        if let Some((_, op)) = UNARY.iter().find(|(n, _)| *n == name) {
+            count(1)?;
+            return self.formula.unary(*op, args[0]);
+        }
+        match name {
+            "mean" | "norm" => {
+                count(1)?;
+                self.composed(name, args[0], args[0])
+            }
+            "dot" | "hypot" => {
+                count(2)?;
+                self.composed(name, args[0], args[1])
+            }
+            "if" => {
+                count(3)?;
+                self.formula.select(args[0], args[1], args[2])
+            }
+            "vec" => self.formula.tuple(args.to_vec()),
+            "atan2" => {
+                count(2)?;
+                self.formula.binary(Binary::Atan2, args[0], args[1])
+            }
+            "pow" => {
+                count(2)?;
+                self.formula.binary(Binary::Pow, args[0], args[1])
+            }
+            _ => self.metric(name, args, range),
+        }
+    }
+    /// `max(a, b)` of two is by components; one vector argument is reduced.
+    fn reduction(&mut self, name: &str, op: Reduce, args: &[Id], place: Range<usize>) -> Result<Id> {
+        if args.len() == 2 && matches!(op, Reduce::Max | Reduce::Min) {
+            return self.formula.binary(op.operator(), args[0], args[1]);
+        }
+        if args.len() != 1 {
+            let what = format!("'{name}' takes 1 argument, not {}", args.len());
+            return Err(self.error(place, what));
+        }
+        if name == "count" && !self.formula.ty(args[0]).truth {
+            let e = self.error(place, "'count' counts truth values, here numbers".into());
+            return Err(e.remedy("compare: 'count(x != y)'"));
+        }
+        self.formula.reduce(op, args[0])
+    }
+    fn composed(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
+        if name == "mean" {
+            let total = self.formula.reduce(Reduce::Sum, a)?;
+            let dim = self.formula.leaf(Node::Dim)?;
+            return self.formula.binary(Binary::Div, total, dim);
+        }
+        let product = self.formula.binary(Binary::Mul, a, b)?;
+        match name {
+            "dot" => self.formula.reduce(Reduce::Sum, product),
+            "norm" => {
+                let total = self.formula.reduce(Reduce::Sum, product)?;
+                self.formula.unary(Unary::Sqrt, total)
+            }
+            _ => {
+                let (aa, bb) = (self.formula.binary(Binary::Mul, a, a)?, self.formula.binary(Binary::Mul, b, b)?);
+                let total = self.formula.binary(Binary::Add, aa, bb)?;
+                self.formula.unary(Unary::Sqrt, total)
+            }
+        }
+    }
+    /// A named metric used as a function of both rows: `euclidean(x, y) < 1`.
+    fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {
+        let rows = args.len() == 2
+            && *self.formula.node(args[0]) == Node::Row(Side::X)
+            && *self.formula.node(args[1]) == Node::Row(Side::Y);
+        match super::named::find(name) {
+            Some(named) if rows && named.prepare.is_none() => {
+                (named.formula)(self.formula, &self.scope.params, self.scope.dim)
+            }
+            Some(named) if named.prepare.is_some() => Err(self
+                .error(range, format!("'{name}' prepares whole tables, so it cannot be part of a formula"))
+                .remedy(format!("--metric {name}"))),
+            Some(_) => Err(self.error(range, format!("a metric takes both rows: '{name}(x, y)'"))),
+            None => {
+                let known = UNARY.iter().map(|u| u.0).chain(REDUCE.iter().map(|r| r.0)).chain(OTHER.iter().copied());
+                let known = known.chain(super::named::all().iter().map(|m| m.name));
+                Err(self.error(range, format!("unknown function '{name}'")).remedy(suggestion(
+                    name,
+                    known,
+                    "a function",
+                )))
+            }
+        }
+    }
+    /// `reduce(|a, b| op, init, body)` or `reduce(|a, b| op, body)`; the opening parenthesis is eaten.
+    fn user_reduce(&mut self, start: usize) -> Result<Id> {
+        if self.bound.is_some() {
+            return Err(self.unexpected("no second 'reduce' inside an operator"));
+        }
+        self.want("|")?;
+        let a = self.binder()?;
+        self.want(",")?;
+        let b = self.binder()?;
+        self.want("|")?;
+        self.bound = Some([a, b]);
+        let op = self.expression();
+        self.bound = None;
+        let op = op?;
+        self.want(",")?;
+        let mut init = None;
+        let mut body = self.expression()?;
+        if self.eat(",") {
+            init = Some(body);
+            body = self.expression()?;
+        }
+        self.want(")")?;
+        if self.formula.ty(op).shape != Shape::Scalar || self.formula.deps(op) & !DEP_BOUND != 0 {
+            let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
+            return Err(self.error(start..self.tokens[self.at - 1].range.end, what));
+        }
+        let result = self.formula.user_reduce(op, init, body);
+        self.place(start, result)
+    }
+    fn binder(&mut self) -> Result<String> {
+        let token = self.bump();
+        match token.kind {
+            TokenKind::Name(name) if name != "x" && name != "y" => Ok(name),
+            _ => Err(self.error(token.range, "a name for an operand, as in 'reduce(|a, b| a + b, 0, …)'".into())),
+        }
+    }
+}
+
+/// A remedy that names the nearest of `known`, or says what would do.
+pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &str) -> String {
+    let known: Vec<&str> = known.collect();
+    let near = known.iter().map(|k| (distance(name, k), *k)).min();
+    match near {
+        Some((d, k)) if d <= 1 + name.chars().count() / 3 => format!("'{k}'"),
+        _ if known.len() <= 40 => format!("{what}: {}", known.join(", ")),
+        _ => what.to_string(),
+    }
+}
+
+/// Levenshtein's distance of two short names, ignoring case.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,257 @@
+//! Named preparations of whole tables: rank, whiten, variances (DESIGN 4). Each metric names the one it needs.
+
+use super::named::{Params, Prepared, vector};
+use super::parse::Param;
+use crate::error::{Error, Result};
+use crate::table::Table;
+
+/// Ranks of the components within each row, from 1; equal components share their mean rank. A row with a NaN is all NaN.
+///
+/// # Errors
+/// None of its own.
+pub fn rank(x: &Table, y: Option<&Table>, _: &mut Params) -> Result<Option<Prepared>> {
+    let mut order = vec![];
+    each_row(x, y, |row, out| rank_row(row, &mut order, out)).map(Some)
+}
+
+fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
+    if row.iter().any(|v| v.is_nan()) {
+        return out.fill(f64::NAN);
+    }
+    order.clear();
+    order.extend(0..row.len());
+    order.sort_unstable_by(|a, b| row[*a].total_cmp(&row[*b]));
+    // chunk_by compares by ==, so that −0 and 0 are one tie.
+    let mut before = 0;
+    for tie in order.chunk_by(|a, b| row[*a] == row[*b]) {
+        let mean = before as f64 + (tie.len() + 1) as f64 / 2.0;
+        tie.iter().for_each(|k| out[*k] = mean);
+        before += tie.len();
+    }
+}
+
+/// Completes the option `V` with the variances of the columns of both tables together, divided by n − 1.
+///
+/// # Errors
+/// `Input` when the tables have different numbers of columns.
+pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>> {
+    same_columns(x, y)?;
+    if !params.contains_key("V") {
+        let mean = means(x, y, |_| true);
+        let mut sums = vec![0.0; x.cols()];
+        for_rows(x, y, |row| sums.iter_mut().zip(row).zip(&mean).for_each(|((s, v), m)| *s += (v - m) * (v - m)));
+        let less = (x.rows() + y.map_or(0, Table::rows)) as f64 - 1.0;
+        params.insert("V".into(), Param::Vector(sums.into_iter().map(|s| s / less).collect()));
+    }
+    Ok(None)
+}
+
+/// Moves all rows to a common origin and maps them so that (x − y)ᵀ VI (x − y) is a sum of squares, or, for an
+/// indefinite VI, one with the signs left in the option `signs`. Without VI it is the inverse of the covariance of all
+/// rows (divided by n − 1).
+///
+/// # Errors
+/// `Input` when the tables have different numbers of columns, or too few rows for a covariance that can be inverted;
+/// `Request` when VI is not d × d.
+pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>> {
+    same_columns(x, y)?;
+    let d = x.cols();
+    let origin = means(x, y, f64::is_finite);
+    let map = match given_inverse(params, d)? {
+        Some(vi) => map_of(vi, d),
+        None => Map::Solve(covariance_root(x, y, d)?),
+    };
+    params.remove("signs");
+    if let Map::Rows(_, Some(signs)) = &map {
+        params.insert("signs".into(), Param::Vector(signs.clone()));
+    }
+    let mut moved = vec![0.0; d];
+    let go = |row: &[f64], out: &mut [f64]| {
+        moved.iter_mut().zip(row).zip(&origin).for_each(|((m, v), o)| *m = v - o);
+        map.apply(&moved, out);
+    };
+    each_row(x, y, go).map(Some)
+}
+
+/// A linear map of rows.
+enum Map {
+    /// The solution z of L z = c, L lower triangular.
+    Solve(Vec<f64>),
+    /// z = M c, and the sign of each component of z where some are negative.
+    Rows(Vec<f64>, Option<Vec<f64>>),
+}
+
+impl Map {
+    fn apply(&self, c: &[f64], out: &mut [f64]) {
+        let d = c.len();
+        match self {
+            Map::Solve(l) => {
+                for k in 0..d {
+                    let known: f64 = (0..k).map(|j| l[k * d + j] * out[j]).sum();
+                    out[k] = (c[k] - known) / l[k * d + k];
+                }
+            }
+            Map::Rows(m, _) => {
+                for k in 0..d {
+                    out[k] = (0..d).filter(|j| m[k * d + j] != 0.0).map(|j| m[k * d + j] * c[j]).sum();
+                }
+            }
+        }
+    }
+}
+
+fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
+    if d != 1 && matches!(params.get("VI"), Some(Param::Number(_))) {
+        return Err(Error::request("'VI' is a single number").at("--param").limit(format!("{d} × {d} numbers")));
+    }
+    let vi = vector(params, "VI", Some(d.saturating_mul(d)))?;
+    match vi.iter().flatten().any(|v| !v.is_finite()) {
+        true => Err(Error::request("'VI' holds a number that is not finite").at("--param")),
+        false => Ok(vi),
+    }
+}
+
+/// The map of a given VI, of which only the symmetric part counts.
+fn map_of(vi: Vec<f64>, d: usize) -> Map {
+    let s: Vec<f64> = (0..d * d).map(|at| 0.5 * vi[at] + 0.5 * vi[(at % d) * d + at / d]).collect();
+    match cholesky(&s, d) {
+        Some(l) => Map::Rows((0..d * d).map(|at| l[(at % d) * d + at / d]).collect(), None),
+        None => indefinite(s, d),
+    }
+}
+
+/// z = √|Λ| Qᵀ c for S = Q Λ Qᵀ, with the signs of Λ.
+fn indefinite(s: Vec<f64>, d: usize) -> Map {
+    let (values, q) = eigen(s, d);
+    let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let floor = largest * f64::EPSILON * d as f64;
+    let kept = |v: f64| if v.abs() <= floor { 0.0 } else { v };
+    let m = (0..d * d).map(|at| kept(values[at / d]).abs().sqrt() * q[(at % d) * d + at / d]).collect();
+    let negative = values.iter().any(|v| kept(*v) < 0.0);
+    Map::Rows(m, negative.then(|| values.iter().map(|v| if kept(*v) < 0.0 { -1.0 } else { 1.0 }).collect()))
+}
+
+/// The lower triangular L with L Lᵀ the covariance of all rows.
+fn covariance_root(x: &Table, y: Option<&Table>, d: usize) -> Result<Vec<f64>> {
+    let rows = x.rows() + y.map_or(0, Table::rows);
+    let remedy = "give the inverse of a covariance: --param VI=@VI.npy";
+    if rows <= d {
+        let what = format!("{rows} rows have no invertible covariance in {d} columns");
+        return Err(Error::input(what).limit(format!("at least {} rows", d + 1)).remedy(remedy));
+    }
+    let mean = means(x, y, |_| true);
+    let mut sums = vec![0.0; d * d];
+    let mut c = vec![0.0; d];
+    for_rows(x, y, |row| {
+        c.iter_mut().zip(row).zip(&mean).for_each(|((c, v), m)| *c = v - m);
+        for (j, sums) in sums.chunks_exact_mut(d.max(1)).enumerate() {
+            sums.iter_mut().zip(&c).for_each(|(s, v)| *s += c[j] * v);
+        }
+    });
+    sums.iter_mut().for_each(|s| *s /= rows as f64 - 1.0);
+    let singular = || Error::input("the covariance of the rows cannot be inverted").at("--metric").remedy(remedy);
+    if sums.iter().any(|s| s.is_nan()) {
+        return Ok(vec![f64::NAN; d * d]);
+    }
+    cholesky(&sums, d).ok_or_else(singular)
+}
+
+/// The lower triangular L with L Lᵀ = `s`, where `s` is positive definite to working precision.
+fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
+    let mut l = vec![0.0; d * d];
+    for i in 0..d {
+        for j in 0..=i {
+            let known: f64 = (0..j).map(|k| l[i * d + k] * l[j * d + k]).sum();
+            let left = s[i * d + j] - known;
+            if i != j {
+                l[i * d + j] = left / l[j * d + j];
+            } else if left > s[i * d + i] * f64::EPSILON * d as f64 {
+                l[i * d + i] = left.sqrt();
+            } else {
+                return None;
+            }
+        }
+    }
+    Some(l)
+}
+
+/// Eigenvalues of the symmetric `a`, and eigenvectors as the columns of a matrix, by Jacobi's rotations in cyclic order.
+fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
+    const SWEEPS: usize = 50;
+    let mut q: Vec<f64> = (0..d * d).map(|at| if at / d == at % d { 1.0 } else { 0.0 }).collect();
+    let total: f64 = a.iter().map(|v| v * v).sum();
+    for _ in 0..SWEEPS {
+        let off: f64 = (0..d * d).filter(|at| at / d != at % d).map(|at| a[at] * a[at]).sum();
+        if off <= total * f64::EPSILON * f64::EPSILON {
+            break;
+        }
+        for i in 0..d {
+            for j in i + 1..d {
+                rotate(&mut a, &mut q, d, i, j);
+            }
+        }
+    }
+    ((0..d).map(|k| a[k * d + k]).collect(), q)
+}
+
+/// One rotation that makes `a[i, j]` zero.
+fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
+    let off = a[i * d + j];
+    if off == 0.0 {
+        return;
+    }
+    let theta = (a[j * d + j] - a[i * d + i]) / (2.0 * off);
+    let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+    let c = 1.0 / t.hypot(1.0);
+    let s = t * c;
+    let turn = |m: &mut [f64], p: usize, r: usize| (m[p], m[r]) = (c * m[p] - s * m[r], s * m[p] + c * m[r]);
+    (0..d).for_each(|k| turn(a, k * d + i, k * d + j));
+    (0..d).for_each(|k| turn(a, i * d + k, j * d + k));
+    (0..d).for_each(|k| turn(q, k * d + i, k * d + j));
+}
+
+fn same_columns(x: &Table, y: Option<&Table>) -> Result<()> {
+    match y {
+        Some(y) if y.cols() != x.cols() => {
+            Err(Error::input(format!("rows of {} and of {} components do not pair", x.cols(), y.cols())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The mean of each column over the numbers of both tables that `counts`; 0 where there are none.
+fn means(x: &Table, y: Option<&Table>, counts: fn(f64) -> bool) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0usize); x.cols()];
+    for_rows(x, y, |row| {
+        sums.iter_mut().zip(row).filter(|(_, v)| counts(**v)).for_each(|((s, n), v)| {
+            *s += v;
+            *n += 1;
+        });
+    });
+    sums.into_iter().map(|(s, n)| if n == 0 { 0.0 } else { s / n as f64 }).collect()
+}
+
+fn for_rows(x: &Table, y: Option<&Table>, mut go: impl FnMut(&[f64])) {
+    let mut row = vec![0.0; x.cols()];
+    for table in [Some(x), y].into_iter().flatten() {
+        for at in 0..table.rows() {
+            table.row_into(at, &mut row);
+            go(&row);
+        }
+    }
+}
+
+/// Both tables with `go` applied to every row.
+fn each_row(x: &Table, y: Option<&Table>, mut go: impl FnMut(&[f64], &mut [f64])) -> Result<Prepared> {
+    let mut of = |table: &Table| {
+        let d = table.cols();
+        let mut row = vec![0.0; d];
+        let mut out = vec![0.0; table.rows() * d];
+        for (at, out) in out.chunks_exact_mut(d.max(1)).enumerate() {
+            table.row_into(at, &mut row);
+            go(&row, out);
+        }
+        Table::f64(table.rows(), d, out)
+    };
+    Ok(Prepared { x: of(x)?, y: y.map(of).transpose()? })
+}

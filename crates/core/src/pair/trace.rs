@@ -1,0 +1,160 @@
+//! Formulas from Rust by operator overloading: `pair(|x, y| (x - y).abs().sum())`.
+//!
+//! ```
+//! use zipfold_core::pair::trace::pair;
+//! let gauss = pair(|x, y| (-(x - y).powf(2.0).sum() / 2.0).exp()).unwrap();
+//! assert_eq!(gauss.roots.len(), 1);
+//! ```
+
+use super::tree::{Binary, Formula, Id, Node, Reduce, Side, Unary};
+use crate::error::Result;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A traced value. Errors (a reduction of a single number, say) are kept and returned by [`pair`].
+#[derive(Clone, Debug)]
+pub struct Traced {
+    formula: Rc<RefCell<Formula>>,
+    id: Result<Id>,
+}
+
+/// Traces a function of two rows into a formula with one root.
+///
+/// # Errors
+/// `Request` when the function uses a vector where a number belongs, or the other way round.
+pub fn pair(f: impl FnOnce(Traced, Traced) -> Traced) -> Result<Formula> {
+    let formula = Rc::new(RefCell::new(Formula::new()));
+    let row = |side| Traced { formula: formula.clone(), id: formula.borrow_mut().leaf(Node::Row(side)) };
+    let root = f(row(Side::X), row(Side::Y)).id?;
+    let mut out = formula.borrow().clone();
+    out.roots = vec![root];
+    Ok(out)
+}
+
+/// A short-vector value made of single numbers.
+pub fn tuple<const N: usize>(parts: [Traced; N]) -> Traced {
+    let formula = parts[0].formula.clone();
+    let ids: Result<Vec<Id>> = parts.into_iter().map(|p| p.id).collect();
+    let id = ids.and_then(|ids| formula.borrow_mut().tuple(ids));
+    Traced { formula, id }
+}
+
+impl Traced {
+    fn with(&self, id: Result<Id>) -> Traced {
+        Traced { formula: self.formula.clone(), id }
+    }
+    fn unary(self, op: Unary) -> Traced {
+        let id = self.id.clone().and_then(|a| self.formula.borrow_mut().unary(op, a));
+        self.with(id)
+    }
+    fn binary(self, op: Binary, other: Traced) -> Traced {
+        let id = self.id.clone().and_then(|a| other.id.and_then(|b| self.formula.borrow_mut().binary(op, a, b)));
+        self.with(id)
+    }
+    fn reduce(self, op: Reduce) -> Traced {
+        let id = self.id.clone().and_then(|a| self.formula.borrow_mut().reduce(op, a));
+        self.with(id)
+    }
+    /// A number in the same formula.
+    pub fn constant(&self, value: f64) -> Traced {
+        let id = self.formula.borrow_mut().number(value);
+        self.with(id)
+    }
+    /// Component `k` of a whole row.
+    pub fn at(&self, k: u32) -> Traced {
+        let node = self.id.clone().map(|id| self.formula.borrow().node(id).clone());
+        let id = node.and_then(|node| match node {
+            Node::Row(side) => self.formula.borrow_mut().leaf(Node::At(side, k)),
+            Node::Delta => self.formula.borrow_mut().leaf(Node::DeltaAt(k)),
+            _ => Err(crate::error::Error::request("only rows and their difference have components")),
+        });
+        self.with(id)
+    }
+    /// This to the power `p`.
+    pub fn powf(self, p: f64) -> Traced {
+        if p == 2.0 {
+            return self.clone() * self;
+        }
+        let p = self.constant(p);
+        self.binary(Binary::Pow, p)
+    }
+    /// `if self { a } else { b }`.
+    pub fn select(self, a: Traced, b: Traced) -> Traced {
+        let id = (|| self.formula.borrow_mut().select(self.id.clone()?, a.id?, b.id?))();
+        self.with(id)
+    }
+    /// Reduces by an associative operator given as a function of two traced numbers, from `init`.
+    pub fn fold(self, init: f64, op: impl FnOnce(Traced, Traced) -> Traced) -> Traced {
+        let bound = |next| self.with(self.formula.borrow_mut().leaf(Node::Bound(next)));
+        let op = op(bound(false), bound(true)).id;
+        let init = self.constant(init).id;
+        let id = (|| self.formula.borrow_mut().user_reduce(op?, Some(init?), self.id.clone()?))();
+        self.with(id)
+    }
+    /// The mean over components.
+    pub fn mean(self) -> Traced {
+        let dim = self.with(self.formula.borrow_mut().leaf(Node::Dim));
+        self.sum() / dim
+    }
+}
+
+macro_rules! unaries {
+    ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
+        #[doc = $doc]
+        pub fn $name(self) -> Traced { self.unary(Unary::$op) }
+    )* } };
+}
+unaries! {
+    abs Abs "The absolute value."; sqrt Sqrt "The square root."; exp Exp "e to this power."; ln Log "The natural logarithm.";
+    sin Sin "The sine."; cos Cos "The cosine."; asin Asin "The arc sine."; tanh Tanh "The hyperbolic tangent.";
+    floor Floor "The largest integer not above."; round Round "The nearest integer, ties to even."; sign Sign "The sign.";
+}
+
+macro_rules! reductions {
+    ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
+        #[doc = $doc]
+        pub fn $name(self) -> Traced { self.reduce(Reduce::$op) }
+    )* } };
+}
+reductions! {
+    sum Sum "The sum over components."; prod Prod "The product over components.";
+    max Max "The largest component."; min Min "The smallest component.";
+    any Any "Whether any component is true."; all All "Whether all components are true.";
+}
+
+macro_rules! comparisons {
+    ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
+        #[doc = $doc]
+        pub fn $name(self, other: Traced) -> Traced { self.binary(Binary::$op, other) }
+    )* } };
+}
+comparisons! {
+    lt Lt "Less than, by components."; le Le "Less than or equal, by components.";
+    equal Eq "Equal, by components."; differs Ne "Not equal, by components.";
+    and And "Both are true."; or Or "Either is true."; maximum Max "The larger, by components."; minimum Min "The smaller, by components.";
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:ident;)*) => { $(
+        impl std::ops::$trait for Traced {
+            type Output = Traced;
+            fn $method(self, other: Traced) -> Traced { self.binary(Binary::$op, other) }
+        }
+        impl std::ops::$trait<f64> for Traced {
+            type Output = Traced;
+            fn $method(self, other: f64) -> Traced { let c = self.constant(other); self.binary(Binary::$op, c) }
+        }
+        impl std::ops::$trait<Traced> for f64 {
+            type Output = Traced;
+            fn $method(self, other: Traced) -> Traced { let c = other.constant(self); c.binary(Binary::$op, other) }
+        }
+    )* };
+}
+operators! { Add add Add; Sub sub Sub; Mul mul Mul; Div div Div; }
+
+impl std::ops::Neg for Traced {
+    type Output = Traced;
+    fn neg(self) -> Traced {
+        self.unary(Unary::Neg)
+    }
+}

@@ -1,0 +1,472 @@
+//! The typed tree of a pair formula (DESIGN 4): a hash-consed graph of nodes, total and bounded in size.
+
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// A node of a [`Formula`]; nodes refer to earlier nodes only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub u32);
+
+/// Which of the two rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// The row of the first input, called `x`.
+    X,
+    /// The row of the second input, called `y`.
+    Y,
+}
+
+impl Side {
+    /// The other side.
+    pub fn other(self) -> Side {
+        match self {
+            Side::X => Side::Y,
+            Side::Y => Side::X,
+        }
+    }
+}
+
+/// Functions of one number.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unary {
+    Neg,
+    Not,
+    Abs,
+    Sqrt,
+    Exp,
+    Log,
+    Log2,
+    Log10,
+    Log1p,
+    Expm1,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Floor,
+    Ceil,
+    Round,
+    Sign,
+    IsNan,
+}
+
+/// Functions of two numbers. `a > b` is stored as `b < a`.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pow,
+    Min,
+    Max,
+    Atan2,
+    And,
+    Or,
+    Xor,
+    Lt,
+    Le,
+    Eq,
+    Ne,
+}
+
+/// Named reductions over the components of a row. `count` is `Sum` of truth values.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reduce {
+    Sum,
+    Prod,
+    Max,
+    Min,
+    Any,
+    All,
+}
+
+impl Reduce {
+    /// The value of a reduction over no components.
+    pub fn identity(self) -> f64 {
+        match self {
+            Reduce::Sum | Reduce::Any => 0.0,
+            Reduce::Prod | Reduce::All => 1.0,
+            Reduce::Max => f64::NEG_INFINITY,
+            Reduce::Min => f64::INFINITY,
+        }
+    }
+    /// The operator that folds one more component in.
+    pub fn operator(self) -> Binary {
+        match self {
+            Reduce::Sum => Binary::Add,
+            Reduce::Prod => Binary::Mul,
+            Reduce::Max => Binary::Max,
+            Reduce::Min => Binary::Min,
+            Reduce::Any => Binary::Or,
+            Reduce::All => Binary::And,
+        }
+    }
+}
+
+/// One node. Truth values are the numbers 0 and 1.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// A number, by its bits.
+    Const(u64),
+    /// A whole row.
+    Row(Side),
+    /// Component `k` of a row.
+    At(Side, u32),
+    /// A vector that belongs to the formula, as weights `w` or variances `V`; an index into [`Formula::vectors`].
+    Given(u32),
+    /// `x − y`, by the minimum image where the problem has a box.
+    Delta,
+    /// Component `k` of [`Node::Delta`].
+    DeltaAt(u32),
+    /// The number of components of a row.
+    Dim,
+    /// A function of one operand, by components on vectors.
+    Unary(Unary, Id),
+    /// A function of two operands, by components where either is a vector.
+    Binary(Binary, Id, Id),
+    /// `if(c, a, b)`.
+    Select(Id, Id, Id),
+    /// A named reduction of a vector.
+    Reduce(Reduce, Id),
+    /// A reduction by any associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b| op, init, body)`.
+    UserReduce {
+        #[allow(missing_docs)]
+        op: Id,
+        #[allow(missing_docs)]
+        init: Option<Id>,
+        #[allow(missing_docs)]
+        body: Id,
+    },
+    /// An operand of the operator of a user reduction: false the accumulated, true the next.
+    Bound(bool),
+    /// A short-vector value, a root only.
+    Tuple(Vec<Id>),
+}
+
+/// How many numbers a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One number.
+    Scalar,
+    /// One number per component.
+    Vector,
+    /// A short vector of that many numbers, as a value of the pair.
+    Short(usize),
+}
+
+/// The type of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// How many numbers.
+    pub shape: Shape,
+    /// Whether they are truth values.
+    pub truth: bool,
+}
+
+/// What a node depends on: bits 1 (x), 2 (y), 4 (bound operands).
+pub type Deps = u8;
+/// Depends on the row of x.
+pub const DEP_X: Deps = 1;
+/// Depends on the row of y.
+pub const DEP_Y: Deps = 2;
+/// Depends on the operands of a user reduction.
+pub const DEP_BOUND: Deps = 4;
+
+/// The most nodes a formula may have.
+pub const MAX_NODES: usize = 4096;
+
+/// A formula: nodes in an order where operands come first, and one or more roots (the pair's value first).
+#[derive(Clone, Debug, Default)]
+pub struct Formula {
+    nodes: Vec<Node>,
+    types: Vec<Type>,
+    deps: Vec<Deps>,
+    seen: HashMap<Node, Id>,
+    /// Vectors that belong to the formula, each as long as a row has components.
+    pub vectors: Vec<Vec<f64>>,
+    /// What is computed for every pair, in the order in which folds refer to it.
+    pub roots: Vec<Id>,
+}
+
+const NUMBER: Type = Type { shape: Shape::Scalar, truth: false };
+
+impl Formula {
+    /// An empty formula.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// All nodes, operands before users.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+    /// The node `id`.
+    pub fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+    /// The type of `id`.
+    pub fn ty(&self, id: Id) -> Type {
+        self.types[id.0 as usize]
+    }
+    /// What `id` depends on.
+    pub fn deps(&self, id: Id) -> Deps {
+        self.deps[id.0 as usize]
+    }
+    /// The value of a constant node.
+    pub fn constant(&self, id: Id) -> Option<f64> {
+        match self.node(id) {
+            Node::Const(bits) => Some(f64::from_bits(*bits)),
+            _ => None,
+        }
+    }
+    /// The number `value`.
+    ///
+    /// # Errors
+    /// `Request` when the formula is full.
+    pub fn number(&mut self, value: f64) -> Result<Id> {
+        self.add(Node::Const(value.to_bits()), NUMBER, 0)
+    }
+    /// A vector that belongs to the formula.
+    ///
+    /// # Errors
+    /// `Request` when the formula is full.
+    pub fn given(&mut self, vector: Vec<f64>) -> Result<Id> {
+        let at = match self.vectors.iter().position(|v| *v == vector) {
+            Some(at) => at,
+            None => {
+                self.vectors.push(vector);
+                self.vectors.len() - 1
+            }
+        };
+        self.add(Node::Given(at as u32), Type { shape: Shape::Vector, truth: false }, 0)
+    }
+    /// A leaf: a row, a component, the difference, the dimension, a bound operand.
+    ///
+    /// # Errors
+    /// `Request` when the formula is full.
+    pub fn leaf(&mut self, node: Node) -> Result<Id> {
+        let (shape, deps) = match &node {
+            Node::Row(side) => (Shape::Vector, side_bit(*side)),
+            Node::At(side, _) => (Shape::Scalar, side_bit(*side)),
+            Node::Delta => (Shape::Vector, DEP_X | DEP_Y),
+            Node::DeltaAt(_) => (Shape::Scalar, DEP_X | DEP_Y),
+            Node::Bound(_) => (Shape::Scalar, DEP_BOUND),
+            _ => (Shape::Scalar, 0),
+        };
+        self.add(node, Type { shape, truth: false }, deps)
+    }
+    /// A function of one operand.
+    ///
+    /// # Errors
+    /// `Request` on a short vector, on `not` of a number, or when the formula is full.
+    pub fn unary(&mut self, op: Unary, a: Id) -> Result<Id> {
+        let t = self.ty(a);
+        if let Shape::Short(_) = t.shape {
+            return Err(Error::request("a short vector can only be the value of a pair"));
+        }
+        if op == Unary::Not && !t.truth {
+            return Err(Error::request("'not' takes a truth value, here a number").remedy("compare it: 'x != 0'"));
+        }
+        if let Some(v) = self.constant(a) {
+            let folded = super::eval::unary(op, v);
+            return if op == Unary::Not { self.truth_constant(folded) } else { self.number(folded) };
+        }
+        let truth = matches!(op, Unary::Not | Unary::IsNan);
+        self.add(Node::Unary(op, a), Type { shape: t.shape, truth }, self.deps(a))
+    }
+    /// A function of two operands; a scalar spreads over a vector.
+    ///
+    /// # Errors
+    /// `Request` on short vectors, on logic of numbers, or when the formula is full.
+    pub fn binary(&mut self, op: Binary, a: Id, b: Id) -> Result<Id> {
+        let (ta, tb) = (self.ty(a), self.ty(b));
+        if matches!(ta.shape, Shape::Short(_)) || matches!(tb.shape, Shape::Short(_)) {
+            return Err(Error::request("a short vector can only be the value of a pair"));
+        }
+        let logic = matches!(op, Binary::And | Binary::Or | Binary::Xor);
+        if logic && !(ta.truth && tb.truth) {
+            return Err(Error::request("'and', 'or', 'xor' take truth values, here a number")
+                .remedy("compare it: '(x != 0) and (y != 0)'"));
+        }
+        let truth = logic || matches!(op, Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne);
+        if let (Some(u), Some(v)) = (self.constant(a), self.constant(b)) {
+            let folded = super::eval::binary(op, u, v);
+            return if truth { self.truth_constant(folded) } else { self.number(folded) };
+        }
+        let shape = if ta.shape == Shape::Vector || tb.shape == Shape::Vector { Shape::Vector } else { Shape::Scalar };
+        let node = self.difference(op, a, b).unwrap_or(Node::Binary(op, a, b));
+        self.add(node, Type { shape, truth }, self.deps(a) | self.deps(b))
+    }
+    /// `x − y` and `x[k] − y[k]` as the difference that a box turns into the minimum image.
+    fn difference(&self, op: Binary, a: Id, b: Id) -> Option<Node> {
+        match (op, self.node(a), self.node(b)) {
+            (Binary::Sub, Node::Row(Side::X), Node::Row(Side::Y)) => Some(Node::Delta),
+            (Binary::Sub, Node::At(Side::X, k), Node::At(Side::Y, l)) if k == l => Some(Node::DeltaAt(*k)),
+            _ => None,
+        }
+    }
+    fn truth_constant(&mut self, value: f64) -> Result<Id> {
+        // A constant truth keeps its type through a comparison that cannot fold away.
+        let v = self.number(value)?;
+        let half = self.number(0.5)?;
+        self.add(Node::Binary(Binary::Lt, half, v), Type { shape: Shape::Scalar, truth: true }, 0)
+    }
+    /// `if(c, a, b)`.
+    ///
+    /// # Errors
+    /// `Request` when `c` is no truth value, on short vectors, or when the formula is full.
+    pub fn select(&mut self, c: Id, a: Id, b: Id) -> Result<Id> {
+        let types = [self.ty(c), self.ty(a), self.ty(b)];
+        if !types[0].truth {
+            return Err(Error::request("the first argument of 'if' is a truth value, here a number")
+                .remedy("compare it: 'if(x != 0, …)'"));
+        }
+        if types.iter().any(|t| matches!(t.shape, Shape::Short(_))) {
+            return Err(Error::request("a short vector can only be the value of a pair"));
+        }
+        let shape = if types.iter().any(|t| t.shape == Shape::Vector) { Shape::Vector } else { Shape::Scalar };
+        let truth = types[1].truth && types[2].truth;
+        let deps = self.deps(c) | self.deps(a) | self.deps(b);
+        self.add(Node::Select(c, a, b), Type { shape, truth }, deps)
+    }
+    /// A named reduction over components.
+    ///
+    /// # Errors
+    /// `Request` when `body` is no vector, when any/all meet numbers, or when the formula is full.
+    pub fn reduce(&mut self, op: Reduce, body: Id) -> Result<Id> {
+        let t = self.ty(body);
+        if t.shape != Shape::Vector {
+            return Err(Error::request("a reduction takes one number per component, here there is a single number")
+                .remedy("use whole rows inside it, as in 'sum(abs(x - y))'"));
+        }
+        let truth = matches!(op, Reduce::Any | Reduce::All);
+        if truth && !t.truth {
+            return Err(
+                Error::request("'any' and 'all' take truth values, here numbers").remedy("compare: 'any(x != y)'")
+            );
+        }
+        if self.deps(body) & DEP_BOUND != 0 {
+            return Err(Error::request("the operator of 'reduce' works on two numbers; no reduction fits inside"));
+        }
+        self.add(Node::Reduce(op, body), Type { shape: Shape::Scalar, truth }, self.deps(body))
+    }
+    /// A reduction by any associative operator; `op` is made of [`Node::Bound`] operands and constants.
+    ///
+    /// # Errors
+    /// `Request` when `body` is no vector, or `op` uses the rows, or the formula is full.
+    pub fn user_reduce(&mut self, op: Id, init: Option<Id>, body: Id) -> Result<Id> {
+        if self.ty(body).shape != Shape::Vector {
+            return Err(Error::request("the last argument of 'reduce' is one number per component"));
+        }
+        if self.ty(op).shape != Shape::Scalar || self.deps(op) & !DEP_BOUND != 0 {
+            return Err(Error::request("the operator of 'reduce' may use its two operands and constants only"));
+        }
+        if init.is_some_and(|i| self.ty(i).shape != Shape::Scalar || self.deps(i) & DEP_BOUND != 0) {
+            return Err(Error::request("the initial value of 'reduce' is a single number"));
+        }
+        if self.deps(body) & DEP_BOUND != 0 {
+            return Err(Error::request("no 'reduce' fits inside the operator of another"));
+        }
+        let deps = self.deps(body) | init.map_or(0, |i| self.deps(i));
+        self.add(Node::UserReduce { op, init, body }, NUMBER, deps)
+    }
+    /// A short-vector value from scalars.
+    ///
+    /// # Errors
+    /// `Request` when a part is no single number, or there are none or more than 16.
+    pub fn tuple(&mut self, parts: Vec<Id>) -> Result<Id> {
+        if parts.is_empty() || parts.len() > 16 {
+            return Err(Error::request(format!("a value of {} numbers", parts.len())).limit("1 to 16 numbers"));
+        }
+        if parts.iter().any(|p| self.ty(*p).shape != Shape::Scalar) {
+            return Err(Error::request("'vec' takes single numbers").remedy("reduce or index the rows inside it"));
+        }
+        let deps = parts.iter().fold(0, |d, p| d | self.deps(*p));
+        let shape = Shape::Short(parts.len());
+        self.add(Node::Tuple(parts), Type { shape, truth: false }, deps)
+    }
+    fn add(&mut self, node: Node, ty: Type, deps: Deps) -> Result<Id> {
+        if let Some(id) = self.seen.get(&node) {
+            return Ok(*id);
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return Err(Error::request("the formula is too long").limit(format!("{MAX_NODES} operations")));
+        }
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push(node.clone());
+        self.types.push(ty);
+        self.deps.push(deps);
+        self.seen.insert(node, id);
+        Ok(id)
+    }
+    /// The operands of `id`, in order.
+    pub fn operands(&self, id: Id) -> Vec<Id> {
+        match self.node(id) {
+            Node::Unary(_, a) | Node::Reduce(_, a) => vec![*a],
+            Node::Binary(_, a, b) => vec![*a, *b],
+            Node::Select(c, a, b) => vec![*c, *a, *b],
+            Node::UserReduce { op, init, body } => {
+                let mut all = vec![*op];
+                all.extend(*init);
+                all.push(*body);
+                all
+            }
+            Node::Tuple(parts) => parts.clone(),
+            _ => vec![],
+        }
+    }
+    /// Which nodes the roots need, by node.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.nodes.len()];
+        for root in &self.roots {
+            live[root.0 as usize] = true;
+        }
+        for at in (0..self.nodes.len()).rev() {
+            if live[at] {
+                for operand in self.operands(Id(at as u32)) {
+                    live[operand.0 as usize] = true;
+                }
+            }
+        }
+        live
+    }
+    /// The most components an index in the formula asks for: `x[2]` needs 3.
+    pub fn min_dim(&self) -> usize {
+        let live = self.live();
+        let need = |n: &Node| match n {
+            Node::At(_, k) | Node::DeltaAt(k) => *k as usize + 1,
+            _ => 0,
+        };
+        self.nodes.iter().zip(live).filter(|(_, l)| *l).map(|(n, _)| need(n)).max().unwrap_or(0)
+    }
+    /// Numbers in the value of root `at` for rows of `dim` components.
+    pub fn width(&self, at: usize, dim: usize) -> usize {
+        match self.ty(self.roots[at]).shape {
+            Shape::Scalar => 1,
+            Shape::Vector => dim,
+            Shape::Short(n) => n,
+        }
+    }
+    /// Root `at` without an outer square root, and whether there was one: r² orders and bins as r does (DESIGN 12).
+    pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
+        match self.node(self.roots[at]) {
+            Node::Unary(Unary::Sqrt, inner) => (*inner, true),
+            _ => (self.roots[at], false),
+        }
+    }
+}
+
+fn side_bit(side: Side) -> Deps {
+    match side {
+        Side::X => DEP_X,
+        Side::Y => DEP_Y,
+    }
+}

@@ -1,0 +1,169 @@
+//! A problem as data: what is asked, with inputs by name, never the data themselves (DESIGN 2).
+
+use crate::fold::rows::Along;
+use crate::fold::{Closed, RowOp, SelectKind};
+use crate::pair::parse::Param;
+use crate::space::Cells;
+use crate::table::Precision;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the problem's schema that this zipfold reads and writes.
+pub const SCHEMA: u32 = 1;
+
+/// What is asked. Unknown fields are refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The rows called x.
+    pub x: Input,
+    /// The rows called y; without them x is paired with itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<Input>,
+    /// What one pair is.
+    #[serde(default)]
+    pub pair: PairSpec,
+    /// Which cells are visited; by default what the folds suggest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Cells>,
+    /// Visit only pairs of rows at most this far apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<f64>,
+    /// A periodic box: lengths, or lengths and angles in degrees.
+    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Vec<f64>>,
+    /// What is kept.
+    pub folds: Vec<FoldSpec>,
+    /// f32 or f64; by default that of the inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+    /// What happens to NaN.
+    #[serde(default)]
+    pub nan: NanPolicy,
+}
+
+/// An input by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// A file, or any name in a library call.
+    pub name: String,
+    /// Only these columns, in this order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+    /// The hash of the data, checked when a run is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// What one pair is: a metric by name, or a formula.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairSpec {
+    /// A named metric; euclidean when neither is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// A formula in x and y.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
+    /// Named values of the formula, or options of the metric.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, Param>,
+}
+
+/// What happens to NaN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NanPolicy {
+    /// NaN in an input, or as a counted value, is an error that names its place.
+    #[default]
+    Error,
+    /// NaN values reach the folds: comparisons with them are false, they bin nowhere and sort last.
+    Propagate,
+    /// Pairs whose value is NaN are left out and counted as skipped.
+    Skip,
+}
+
+/// What is kept of the values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum FoldSpec {
+    /// The dense matrix.
+    Matrix {},
+    /// SciPy's condensed order.
+    Condensed {},
+    /// One result per row, column, or in all.
+    Reduce {
+        /// The operation.
+        op: RowOp,
+        /// Results by row (default), column, or one.
+        #[serde(default = "row")]
+        along: Along,
+        /// Weights of the rows folded away: as many rows, one or more columns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weights: Option<Input>,
+    },
+    /// The k nearest of every row of x among the rows of y.
+    Nearest {
+        /// How many.
+        k: usize,
+        /// The largest values instead.
+        #[serde(default)]
+        largest: bool,
+    },
+    /// Counts by bin.
+    Histogram {
+        /// One to three axes.
+        axes: Vec<AxisSpec>,
+        /// The rule for the last edge.
+        #[serde(default = "last")]
+        closed: Closed,
+        /// A column of both inputs; a pair weighs the product.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weights: Option<String>,
+        /// Also the mean value per bin.
+        #[serde(default)]
+        mean: bool,
+    },
+    /// The cells where a predicate holds.
+    Select {
+        /// A formula that is a truth value.
+        predicate: String,
+        /// A formula whose value is kept with each match.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+        /// Pairs, or rows with or without a match.
+        #[serde(default = "inner")]
+        join: SelectKind,
+    },
+}
+
+/// One axis of a histogram.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisSpec {
+    /// What is binned; by default the pair's value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Number of uniform bins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins: Option<usize>,
+    /// First and last edge; without them the exact minimum and maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// Edges of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<f64>>,
+}
+
+fn row() -> Along {
+    Along::Row
+}
+fn last() -> Closed {
+    Closed::Last
+}
+fn inner() -> SelectKind {
+    SelectKind::Inner
+}

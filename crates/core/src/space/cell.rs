@@ -1,0 +1,308 @@
+//! Periodic boxes: what they are, how they are written down, and the minimum-image difference.
+//!
+//! Everything is in the unit of the coordinates; angles are in degrees. A space without a box is simply a
+//! space without a [`Cell`].
+
+mod image;
+mod reduce;
+
+pub use image::{Image, Oblique, Orthorhombic};
+
+use crate::{Error, Result};
+use image::{V, cross, dot};
+use std::ops::Range;
+
+/// Lengths outside these bounds are refused, so that no square or volume can overflow or vanish.
+const LENGTHS: Range<f64> = 1e-100..1e100;
+/// A volume below this part of the product of the lengths is called flat.
+const FLAT: f64 = 1e-10;
+const NAMES: [&str; 6] = ["LX", "LY", "LZ", "alpha", "beta", "gamma"];
+const FORMS: &str = "L, LX,LY or LX,LY,LZ, with alpha,beta,gamma in degrees if the box is triclinic";
+
+/// A periodic box of one to three dimensions: orthorhombic, or triclinic (three dimensions).
+///
+/// It is serialised as the numbers it was made from: one to three lengths, three lengths and three angles, or the nine
+/// components of three lattice vectors.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+pub struct Cell {
+    given: Vec<f64>,
+    dims: usize,
+    vectors: [V; 3],
+    reduced: [V; 3],
+    lengths: [f64; 3],
+    volume: f64,
+    image: Image,
+}
+
+/// What is wrong with a list of numbers: which of them, and how.
+struct Flaw(Range<usize>, String);
+
+impl Cell {
+    /// A box of one to three dimensions with right angles and these edge lengths along the axes.
+    ///
+    /// # Errors
+    /// `Request` when there are none or more than three lengths, or one is not a positive finite number.
+    pub fn orthorhombic(lengths: &[f64]) -> Result<Self> {
+        match lengths.len() {
+            1..=3 => Self::build(lengths).map_err(Flaw::error),
+            n => Err(Error::request(format!("a box with {n} lengths")).remedy("one to three lengths")),
+        }
+    }
+    /// A triclinic box from its edge lengths a, b, c and the angles α (between b and c), β (a, c), γ (a, b) in degrees;
+    /// a lies along x and b in the xy plane.
+    ///
+    /// # Errors
+    /// `Request` when a length is not a positive finite number, or the angles close no cell.
+    pub fn triclinic(lengths: [f64; 3], angles: [f64; 3]) -> Result<Self> {
+        Self::build(&[lengths, angles].concat()).map_err(Flaw::error)
+    }
+    /// A triclinic box from three lattice vectors of either handedness.
+    ///
+    /// # Errors
+    /// `Request` when a component is not finite, or the vectors are zero, huge or (nearly) in one plane.
+    pub fn from_vectors(vectors: [[f64; 3]; 3]) -> Result<Self> {
+        Self::build(&vectors.concat()).map_err(Flaw::error)
+    }
+    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ` or `LX,LY,LZ,alpha,beta,gamma` (degrees).
+    ///
+    /// # Errors
+    /// `Request`, underlining the number to blame, as the constructors; or when the text is no such list.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut numbers = Vec::new();
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut from = 0;
+        for part in text.split(',') {
+            places.push(from..from + part.len());
+            from += part.len() + 1;
+            let place = places[places.len() - 1].clone();
+            numbers.push(part.trim().parse::<f64>().map_err(|_| {
+                let what = format!("the box has '{}' where a number belongs", part.trim());
+                Error::request(what).span(text, place).remedy(FORMS)
+            })?);
+        }
+        match numbers.len() {
+            1 => numbers = vec![numbers[0]; 3],
+            2 | 3 | 6 => {}
+            n => return Err(Error::request(format!("{n} numbers do not make a box")).remedy(FORMS)),
+        }
+        Self::build(&numbers).map_err(|flaw| {
+            let (first, last) = (flaw.0.start.min(places.len() - 1), flaw.0.end.clamp(1, places.len()) - 1);
+            let place = places[first].start..places[last].end;
+            flaw.error().span(text, place)
+        })
+    }
+    fn build(given: &[f64]) -> std::result::Result<Self, Flaw> {
+        let dims = given.len().min(3);
+        let vectors = match given.len() {
+            9 => [row(given, 0), row(given, 3), row(given, 6)],
+            6 => edges(given)?,
+            _ => box_edges(given)?,
+        };
+        let all = if given.len() == 9 { 0..9 } else { 3..6 };
+        let mut lengths = vectors.map(|v| dot(v, v).sqrt());
+        if given.len() < 9 {
+            lengths[..dims].copy_from_slice(&given[..dims]);
+        } else {
+            check_vectors(given, &lengths)?;
+        }
+        if content(&vectors) < FLAT * (lengths[0] * lengths[1] * lengths[2]) {
+            return Err(Flaw(all, "the box is flat: its edges lie (nearly) in one plane".into()));
+        }
+        let reduced = if given.len() > 3 { reduce::minkowski(&vectors) } else { Some(vectors) };
+        let reduced = reduced.ok_or_else(|| Flaw(all, "the lattice of the box cannot be reduced".into()))?;
+        let image = if given.len() > 3 { Image::new(reduced) } else { Image::orthorhombic(given) };
+        Ok(Cell { given: given.to_vec(), dims, vectors, reduced, lengths, volume: content(&reduced), image })
+    }
+    /// Number of periodic dimensions, 1 to 3.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+    /// Lengths of the edges.
+    pub fn lengths(&self) -> &[f64] {
+        &self.lengths[..self.dims]
+    }
+    /// The lattice vectors as given, one per periodic dimension.
+    pub fn vectors(&self) -> &[[f64; 3]] {
+        &self.vectors[..self.dims]
+    }
+    /// A shortest basis of the same lattice, ascending in length when the box is triclinic (Minkowski-reduced).
+    pub fn reduced(&self) -> &[[f64; 3]] {
+        &self.reduced[..self.dims]
+    }
+    /// Volume (area, length) of the box.
+    pub fn volume(&self) -> f64 {
+        self.volume
+    }
+    /// Half the shortest lattice vector: no two images of one point lie within this cut-off of any place (strictly), so
+    /// that one image suffices for every cut-off up to it.
+    pub fn inradius(&self) -> f64 {
+        self.reduced().iter().map(|v| dot(*v, *v).sqrt() * 0.5).fold(f64::INFINITY, f64::min)
+    }
+    /// No minimum-image difference is longer than this (but for rounding). Exact for right angles.
+    pub fn reach(&self) -> f64 {
+        match self.image {
+            Image::Orthorhombic(_) => 0.5 * self.lengths().iter().map(|l| l * l).sum::<f64>().sqrt(),
+            Image::Oblique(ref o) => 0.5 * o.duals.iter().map(|n| 1.0 / dot(*n, *n)).sum::<f64>().sqrt(),
+        }
+    }
+    /// The constants of the minimum image, for kernels that compute it themselves.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+    /// Replaces a difference vector by the shortest of its periodic images. **This is the reference.**
+    ///
+    /// Right angles: each component becomes `d − L·rint(d / L)`, where `rint` rounds halves to even: of two images half
+    /// a box away, the one an even number of boxes from `d` wins. Oblique boxes: [`Oblique::nearest`] says how, and
+    /// which of several shortest images wins. Both are odd functions: the image of `−delta` is the negative of the image
+    /// of `delta` (zeros have either sign), so that r² is the same in bits both ways round. NaN and infinite components
+    /// give NaN.
+    ///
+    /// Components beyond [`Cell::dims`] are not periodic and stay. A box with right angles serves shorter rows too; an
+    /// oblique one leaves them as they are.
+    #[inline]
+    pub fn minimum_image(&self, delta: &mut [f64]) {
+        match &self.image {
+            Image::Orthorhombic(o) => {
+                delta.iter_mut().zip(o.lengths()).for_each(|(d, l)| *d = Orthorhombic::nearest(*d, *l));
+            }
+            Image::Oblique(o) => {
+                if let [x, y, z, ..] = delta {
+                    [*x, *y, *z] = o.nearest([*x, *y, *z]);
+                }
+            }
+        }
+    }
+    /// [`Cell::minimum_image`] of many differences, given by component: the same bits. Slices of dimensions the box
+    /// lacks are left alone (and may be empty); of slices of different lengths an oblique box takes the common part.
+    #[inline(always)]
+    pub fn minimum_image_lanes(&self, dx: &mut [f64], dy: &mut [f64], dz: &mut [f64]) {
+        match &self.image {
+            Image::Orthorhombic(o) => {
+                [dx, dy, dz].into_iter().zip(o.lengths()).for_each(|(d, l)| Orthorhombic::lanes(d, *l));
+            }
+            Image::Oblique(o) => o.lanes(dx, dy, dz),
+        }
+    }
+}
+
+impl TryFrom<Vec<f64>> for Cell {
+    type Error = Error;
+    /// One to three lengths, three lengths and three angles, or nine components of vectors.
+    fn try_from(numbers: Vec<f64>) -> Result<Self> {
+        match numbers.len() {
+            1..=3 | 6 | 9 => Self::build(&numbers).map_err(Flaw::error),
+            n => Err(Error::request(format!("{n} numbers do not make a box"))
+                .remedy("1 to 3 lengths, 3 lengths and 3 angles, or the 9 components of the lattice vectors")),
+        }
+    }
+}
+
+impl From<Cell> for Vec<f64> {
+    fn from(cell: Cell) -> Self {
+        cell.given
+    }
+}
+
+impl Flaw {
+    fn error(self) -> Error {
+        Error::request(self.1)
+    }
+}
+
+/// Volume of the box with these edges.
+fn content(v: &[V; 3]) -> f64 {
+    dot(v[0], cross(v[1], v[2])).abs()
+}
+
+fn row(given: &[f64], at: usize) -> V {
+    [given[at], given[at + 1], given[at + 2]]
+}
+
+/// The diagonal box of one to three lengths; absent dimensions get length one, so that products come out right.
+fn box_edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
+    let mut vectors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    for (at, length) in given.iter().enumerate().take(3) {
+        check_length(at, *length)?;
+        vectors[at][at] = *length;
+    }
+    Ok(vectors)
+}
+
+fn check_length(at: usize, length: f64) -> std::result::Result<(), Flaw> {
+    let flaw = |how: &str| Err(Flaw(at..at + 1, format!("the box length {} is {length}: {how}", NAMES[at])));
+    match length {
+        l if !l.is_finite() => flaw("it must be finite"),
+        l if l <= 0.0 => flaw("it must be positive"),
+        l if !LENGTHS.contains(&l) => flaw("it must lie between 1e-100 and 1e100"),
+        _ => Ok(()),
+    }
+}
+
+fn check_vectors(given: &[f64], lengths: &[f64; 3]) -> std::result::Result<(), Flaw> {
+    if let Some(at) = given.iter().position(|v| !v.is_finite()) {
+        return Err(Flaw(
+            at..at + 1,
+            format!("component {} of the box vectors is {}: it must be finite", at, given[at]),
+        ));
+    }
+    match lengths.iter().position(|l| !LENGTHS.contains(l)) {
+        Some(at) => {
+            let what = format!("box vector {at} has length {}: it must lie between 1e-100 and 1e100", lengths[at]);
+            Err(Flaw(3 * at..3 * at + 3, what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Edges from three lengths and three angles. Right angles, 60° and 120° come out exact.
+fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
+    let square = box_edges(&given[..3])?;
+    let (lengths, angles) = (row(given, 0), row(given, 3));
+    check_angles(angles)?;
+    if angles == [90.0; 3] {
+        return Ok(square);
+    }
+    let [ca, cb, cg] = angles.map(cos_degrees);
+    let sg = sin_degrees(angles[2]);
+    // The sine product for the volume of the unit cell: it has no cancellation where 1 − ca² − cb² − cg² + 2·ca·cb·cg has.
+    let s = 0.5 * (angles[0] + angles[1] + angles[2]);
+    let [sa, sb, sc] = angles.map(|angle| sin_degrees(s - angle));
+    let unit = 2.0 * (sin_degrees(s) * sa * sb * sc).max(0.0).sqrt();
+    let c = [lengths[2] * cb, lengths[2] * ((ca - cb * cg) / sg), lengths[2] * (unit / sg)];
+    Ok([[lengths[0], 0.0, 0.0], [lengths[1] * cg, lengths[1] * sg, 0.0], c])
+}
+
+fn check_angles(angles: [f64; 3]) -> std::result::Result<(), Flaw> {
+    if let Some(k) = angles.iter().position(|a| !(*a > 0.0 && *a < 180.0)) {
+        let what = format!("the box angle {} is {}: it must lie between 0 and 180 degrees", NAMES[k + 3], angles[k]);
+        return Err(Flaw(k + 3..k + 4, what));
+    }
+    let sum = angles[0] + angles[1] + angles[2];
+    if sum >= 360.0 {
+        return Err(Flaw(
+            3..6,
+            format!("the box angles close no cell: they add up to {sum} degrees, not less than 360"),
+        ));
+    }
+    match angles.iter().position(|a| 2.0 * a >= sum) {
+        Some(k) => {
+            let what = format!("the box angles close no cell: {} is not less than the sum of the others", NAMES[k + 3]);
+            Err(Flaw(k + 3..k + 4, what))
+        }
+        None => Ok(()),
+    }
+}
+
+fn cos_degrees(angle: f64) -> f64 {
+    match angle {
+        60.0 => 0.5,
+        90.0 => 0.0,
+        120.0 => -0.5,
+        _ => libm::cos(angle.to_radians()),
+    }
+}
+
+fn sin_degrees(angle: f64) -> f64 {
+    if angle == 90.0 { 1.0 } else { libm::sin(angle.to_radians()) }
+}

@@ -1,0 +1,7 @@
+//! The cells to visit, and the periodic boxes that differences live in.
+
+pub mod cell;
+mod shape;
+
+pub use cell::Cell;
+pub use shape::{Cells, Space};

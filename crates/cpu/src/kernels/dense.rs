@@ -1,0 +1,216 @@
+//! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every cell of a block.
+//!
+//! Components are summed in slices of [`SLICE`] in registers, and slices in `f64`: the relative error of an `f32` sum of
+//! non-negative terms stays below 10⁻⁵ for any number of components. The exact form ([`zip_reduce_exact`]) adds in
+//! ascending order in `f64` without contraction, so that its bits are those of the plain loop.
+
+use super::panels::{A_ROWS, PackedA, PackedB};
+use crate::simd::{Element, Isa, Kernel, Lanes};
+use std::ops::Range;
+
+mod step;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use step::{Chebyshev, Dot, L1, Lp3, SqDiff, Step};
+use tile::{Sink, tile};
+
+/// Components that are summed in registers before they join the wider sum: their panel slice stays in the L1 cache, and
+/// 256 terms keep the worst error of `f32` below 128 roundings.
+pub const SLICE: usize = 256;
+/// Panels of the left and of the right operand in a cache block: both slices and the wide sums fit in 1 MiB of L2.
+const BLOCK_A: usize = 8;
+const BLOCK_B: usize = 8;
+/// The most columns of a panel of the right operand.
+const MAX_PANEL: usize = 64;
+
+/// What is summed over the components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ZipReduce {
+    /// Σ |x − y|.
+    L1,
+    /// Σ (x − y)².
+    SqDiff,
+    /// Σ x·y.
+    Dot,
+    /// max |x − y|; NaN differences are passed over.
+    Chebyshev,
+    /// Σ |x − y|³.
+    Lp3,
+}
+
+impl ZipReduce {
+    /// All of them.
+    pub const ALL: [ZipReduce; 5] =
+        [ZipReduce::L1, ZipReduce::SqDiff, ZipReduce::Dot, ZipReduce::Chebyshev, ZipReduce::Lp3];
+}
+
+/// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j − cols.start)`.
+struct Block<'a, T> {
+    x: &'a PackedA<T>,
+    y: &'a PackedB<T>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    out: &'a mut [T],
+    ld: usize,
+}
+
+/// Writes Σₖ op(xᵢ[k], yⱼ[k]) for i in `rows`, j in `cols` to `out`, row-major with `ld` values from row to row.
+///
+/// # Panics
+/// If the ranges end outside the operands, the operands differ in components, or `out` or `ld` is too small.
+#[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
+pub fn zip_reduce_block<T: Element>(
+    isa: Isa,
+    op: ZipReduce,
+    x: &PackedA<T>,
+    y: &PackedB<T>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    out: &mut [T],
+    ld: usize,
+) {
+    Block { x, y, rows, cols, out, ld }.check().dispatch::<false>(isa, op);
+}
+
+/// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`, multiplications and additions
+/// rounded separately: for [`ZipReduce::SqDiff`] the bits of `for k { s += (x[k] - y[k]) * (x[k] - y[k]) }`.
+/// The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
+#[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
+pub fn zip_reduce_exact(
+    isa: Isa,
+    op: ZipReduce,
+    x: &PackedA<f64>,
+    y: &PackedB<f64>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    out: &mut [f64],
+    ld: usize,
+) {
+    Block { x, y, rows, cols, out, ld }.check().dispatch::<true>(isa, op);
+}
+
+impl<T: Element> Block<'_, T> {
+    fn check(self) -> Self {
+        assert_eq!(self.x.components(), self.y.components(), "operands of different components");
+        assert!(self.rows.end <= self.x.rows() && self.cols.end <= self.y.rows(), "cells outside the operands");
+        if !self.rows.is_empty() && !self.cols.is_empty() {
+            assert!(self.cols.len() <= self.ld, "rows of the output overlap");
+            let need = (self.rows.len() - 1).checked_mul(self.ld).and_then(|n| n.checked_add(self.cols.len()));
+            assert!(need.is_some_and(|n| n <= self.out.len()), "the output is too small");
+        }
+        self
+    }
+
+    fn dispatch<const EXACT: bool>(self, isa: Isa, op: ZipReduce) {
+        if self.rows.is_empty() || self.cols.is_empty() {
+            return;
+        }
+        match op {
+            ZipReduce::L1 => T::dispatch(isa, Nest::<T, L1, EXACT>(self, L1)),
+            ZipReduce::SqDiff => T::dispatch(isa, Nest::<T, SqDiff, EXACT>(self, SqDiff)),
+            ZipReduce::Dot => T::dispatch(isa, Nest::<T, Dot, EXACT>(self, Dot)),
+            ZipReduce::Chebyshev => T::dispatch(isa, Nest::<T, Chebyshev, EXACT>(self, Chebyshev)),
+            ZipReduce::Lp3 => T::dispatch(isa, Nest::<T, Lp3, EXACT>(self, Lp3)),
+        }
+    }
+}
+
+/// The loops around the register tile.
+struct Nest<'a, T, O, const EXACT: bool>(Block<'a, T>, O);
+
+impl<T: Element, O: Step, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(mut self, s: S) {
+        let slices = self.0.x.components().div_ceil(SLICE).max(1);
+        let a = self.0.rows.start / A_ROWS..self.0.rows.end.div_ceil(A_ROWS);
+        let b = self.0.cols.start / T::PANEL..self.0.cols.end.div_ceil(T::PANEL);
+        let wide = if slices > 1 { BLOCK_A.min(a.len()) * BLOCK_B.min(b.len()) * A_ROWS * T::PANEL } else { 0 };
+        let mut wide = vec![0.0f64; wide];
+        for b0 in b.clone().step_by(BLOCK_B) {
+            let bs = b0..b.end.min(b0 + BLOCK_B);
+            for a0 in a.clone().step_by(BLOCK_A) {
+                let block = (a0..a.end.min(a0 + BLOCK_A), bs.clone());
+                if slices == 1 {
+                    self.narrow_block(s, block);
+                } else {
+                    self.wide_block(s, block, slices, &mut wide);
+                }
+            }
+        }
+    }
+}
+
+impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
+    /// A cache block whose sums need one slice: tiles go straight to the output.
+    #[inline(always)]
+    fn narrow_block<S: Lanes<T>>(&mut self, s: S, (a, b): (Range<usize>, Range<usize>)) {
+        let d = self.0.x.components();
+        for pa in a {
+            for pb in b.clone() {
+                let (i, j) = (pa * A_ROWS, pb * T::PANEL);
+                let (x, y) = (self.0.x.at(pa, 0), self.0.y.at(pb, 0));
+                let whole = i >= self.0.rows.start
+                    && i + A_ROWS <= self.0.rows.end
+                    && j >= self.0.cols.start
+                    && j + T::PANEL <= self.0.cols.end;
+                if whole {
+                    let at = (i - self.0.rows.start) * self.0.ld + j - self.0.cols.start;
+                    let out = self.0.out[at..].as_mut_ptr();
+                    // SAFETY: the panels hold d components; the tile lies within the block, which `check` found to fit.
+                    unsafe { tile::<T, S, O, EXACT>(s, x, y, d, Sink::Write { out, ld: self.0.ld }) };
+                } else {
+                    let mut cells = [T::ZERO; A_ROWS * MAX_PANEL];
+                    let sink = Sink::Write { out: cells.as_mut_ptr(), ld: T::PANEL };
+                    // SAFETY: the panels hold d components; the array holds a tile.
+                    unsafe { tile::<T, S, O, EXACT>(s, x, y, d, sink) };
+                    self.copy(pa, pb, |at| cells[at]);
+                }
+            }
+        }
+    }
+
+    /// A cache block, slice after slice into `wide`, tile by tile.
+    #[inline(always)]
+    fn wide_block<S: Lanes<T>>(&mut self, s: S, (a, b): (Range<usize>, Range<usize>), slices: usize, wide: &mut [f64]) {
+        let size = A_ROWS * T::PANEL;
+        let d = self.0.x.components();
+        wide.fill(0.0);
+        for slice in 0..slices {
+            let (k, first) = (slice * SLICE, slice == 0);
+            let len = SLICE.min(d - k);
+            for (ta, pa) in a.clone().enumerate() {
+                for (tb, pb) in b.clone().enumerate() {
+                    let at = (ta * b.len() + tb) * size;
+                    let sums = wide[at..at + size].as_mut_ptr();
+                    let (x, y) = (self.0.x.at(pa, k), self.0.y.at(pb, k));
+                    // SAFETY: the panels hold `len` components from k; `sums` holds a tile.
+                    unsafe { tile::<T, S, O, EXACT>(s, x, y, len, Sink::Add { sums, first }) };
+                }
+            }
+        }
+        for (ta, pa) in a.clone().enumerate() {
+            for (tb, pb) in b.clone().enumerate() {
+                let sums = &wide[(ta * b.len() + tb) * size..][..size];
+                self.copy(pa, pb, |at| T::from_f64(sums[at]));
+            }
+        }
+    }
+
+    /// Copies the cells of a tile that lie within the block to the output.
+    #[inline(always)]
+    fn copy(&mut self, pa: usize, pb: usize, value: impl Fn(usize) -> T) {
+        let (i0, j0) = (pa * A_ROWS, pb * T::PANEL);
+        let (rows, cols) = (&self.0.rows, &self.0.cols);
+        let (j_start, j_end) = (j0.max(cols.start), (j0 + T::PANEL).min(cols.end));
+        for i in i0.max(rows.start)..(i0 + A_ROWS).min(rows.end) {
+            let row = (i - rows.start) * self.0.ld;
+            let out = &mut self.0.out[row + j_start - cols.start..row + j_end - cols.start];
+            for (cell, j) in out.iter_mut().zip(j_start..) {
+                *cell = value((i - i0) * T::PANEL + j - j0);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The register tile: a whole panel pair, in as many sub-tiles as the registers demand.
+
+use super::step::Step;
+use crate::kernels::panels::A_ROWS;
+use crate::simd::{Element, Lanes};
+use core::hint::black_box;
+
+/// Where the sums of a tile go.
+#[derive(Clone, Copy)]
+pub(super) enum Sink<T> {
+    /// Written to rows of `ld` values.
+    Write { out: *mut T, ld: usize },
+    /// Combined with the wide sums of the tile; the exact form takes its sums up from there, unless this is the first.
+    Add { sums: *mut f64, first: bool },
+}
+
+/// Computes `d` components of a panel pair.
+///
+/// # Safety
+/// `a` and `b` are valid for reading `d` components of their panels; the sink is valid for a tile of
+/// `A_ROWS` × `T::PANEL` cells.
+#[inline(always)]
+pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
+    s: S,
+    a: *const T,
+    b: *const T,
+    d: usize,
+    sink: Sink<T>,
+) {
+    // SAFETY (both): sub-tiles partition the panel pair, whose validity the caller promises.
+    if S::REGISTERS >= 32 {
+        unsafe { sub_tiles::<T, S, O, EXACT, 6, 4>(s, a, b, d, sink) }
+    } else if S::REGISTERS >= 16 {
+        unsafe { sub_tiles::<T, S, O, EXACT, 6, 2>(s, a, b, d, sink) }
+    } else {
+        unsafe { sub_tiles::<T, S, O, EXACT, 4, 1>(s, a, b, d, sink) }
+    }
+}
+
+/// Runs the register tiles of one panel pair.
+///
+/// # Safety
+/// `a` and `b` hold a whole slice of a packed panel each, `d` components long.
+#[inline(always)]
+unsafe fn sub_tiles<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usize, const C: usize>(
+    s: S,
+    a: *const T,
+    b: *const T,
+    d: usize,
+    sink: Sink<T>,
+) {
+    for j in (0..T::PANEL).step_by(C * S::N) {
+        for i in (0..A_ROWS).step_by(R) {
+            // SAFETY: R divides A_ROWS and C · N divides PANEL, so the sub-tile lies within the panels and the sink.
+            unsafe {
+                match sink {
+                    Sink::Write { out, ld } => {
+                        let acc = [[s.splat(T::ZERO); C]; R];
+                        let acc = sum::<T, S, O, EXACT, R, C>(s, a.add(i), b.add(j), d, acc);
+                        write::<T, S, R, C>(s, acc, out.add(i * ld + j), ld);
+                    }
+                    Sink::Add { sums, first } => {
+                        let sums = sums.add(i * T::PANEL + j);
+                        // The exact form has T = f64.
+                        let exact = sums.cast::<T>();
+                        let mut acc = [[s.splat(T::ZERO); C]; R];
+                        if EXACT && !first {
+                            acc = read::<T, S, R, C>(s, exact, T::PANEL);
+                        }
+                        let acc = sum::<T, S, O, EXACT, R, C>(s, a.add(i), b.add(j), d, acc);
+                        if EXACT {
+                            write::<T, S, R, C>(s, acc, exact, T::PANEL);
+                        } else {
+                            combine::<T, S, O, R, C>(s, acc, sums);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The inner loop: `R` × `C` vectors of sums in registers.
+///
+/// # Safety
+/// `a` and `b` are valid for `d` components of their panels.
+#[inline(always)]
+unsafe fn sum<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usize, const C: usize>(
+    s: S,
+    mut a: *const T,
+    mut b: *const T,
+    d: usize,
+    mut acc: [[S::V; C]; R],
+) -> [[S::V; C]; R] {
+    let one = s.splat(black_box(T::ONE));
+    for _ in 0..d {
+        // SAFETY: the caller promises that component k < d of both panels is readable; a and b point to it.
+        unsafe {
+            let y: [S::V; C] = core::array::from_fn(|c| s.load(b.add(c * S::N)));
+            for (r, row) in acc.iter_mut().enumerate() {
+                let x = s.splat(*a.add(r));
+                for (cell, &y) in row.iter_mut().zip(&y) {
+                    *cell = O::step::<T, S, EXACT>(s, one, *cell, x, y);
+                }
+            }
+            a = a.add(A_ROWS);
+            b = b.add(T::PANEL);
+        }
+    }
+    acc
+}
+
+/// # Safety
+/// `R` rows of `C` vectors, `ld` apart, are readable from `p`.
+#[inline(always)]
+unsafe fn read<T: Element, S: Lanes<T>, const R: usize, const C: usize>(
+    s: S,
+    p: *const T,
+    ld: usize,
+) -> [[S::V; C]; R] {
+    // SAFETY: the caller promises it.
+    core::array::from_fn(|r| core::array::from_fn(|c| unsafe { s.load(p.add(r * ld + c * S::N)) }))
+}
+
+/// # Safety
+/// `R` rows of `C` vectors, `ld` apart, are writable from `p`.
+#[inline(always)]
+unsafe fn write<T: Element, S: Lanes<T>, const R: usize, const C: usize>(
+    s: S,
+    acc: [[S::V; C]; R],
+    p: *mut T,
+    ld: usize,
+) {
+    for (r, row) in acc.into_iter().enumerate() {
+        for (c, v) in row.into_iter().enumerate() {
+            // SAFETY: the caller promises it.
+            unsafe { s.store(v, p.add(r * ld + c * S::N)) };
+        }
+    }
+}
+
+/// Adds the sums to the wide sums, or takes the larger.
+///
+/// # Safety
+/// `R` rows of `C` vectors, a panel apart, are readable and writable from `p`.
+#[inline(always)]
+unsafe fn combine<T: Element, S: Lanes<T>, O: Step, const R: usize, const C: usize>(
+    s: S,
+    acc: [[S::V; C]; R],
+    p: *mut f64,
+) {
+    for (r, row) in acc.into_iter().enumerate() {
+        for (c, v) in row.into_iter().enumerate() {
+            // SAFETY: the caller promises it.
+            unsafe {
+                let p = p.add(r * T::PANEL + c * S::N);
+                if O::MAX {
+                    s.max_to_f64(v, p);
+                } else {
+                    s.add_to_f64(v, p);
+                }
+            }
+        }
+    }
+}

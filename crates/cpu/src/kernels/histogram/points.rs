@@ -1,0 +1,184 @@
+//! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
+
+use crate::simd::Element;
+
+/// Padding behind each near column, so that whole vectors may be read from any point on.
+const PAD: usize = 16;
+
+/// What the coordinates of several point sets share: the number of dimensions, a common origin or a periodic box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    dimensions: usize,
+    origin: [f64; 4],
+    periods: Option<[f64; 4]>,
+}
+
+impl Frame {
+    /// An open space with the origin at the middle of the first set: pairs far from zero lose nothing.
+    ///
+    /// # Panics
+    /// If there are no columns or more than four.
+    pub fn open<T: Element>(columns: &[&[T]]) -> Frame {
+        assert!((1..=4).contains(&columns.len()), "points of one to four dimensions");
+        let mut origin = [0.0; 4];
+        for (origin, column) in origin.iter_mut().zip(columns) {
+            let single = column.iter().all(|x| x.to_f64() == f64::from(x.to_f64() as f32));
+            let (lo, hi) = column
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x.to_f64()), hi.max(x.to_f64())));
+            let middle = lo / 2.0 + hi / 2.0;
+            // Values that f32 holds exactly are best left alone: differences of them err by one rounding only.
+            *origin = if single || !middle.is_finite() { 0.0 } else { middle };
+        }
+        Frame { dimensions: columns.len(), origin, periods: None }
+    }
+
+    /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L), ties to even.
+    ///
+    /// # Panics
+    /// If there are no lengths or more than four, or one is not positive and finite.
+    pub fn periodic(lengths: &[f64]) -> Frame {
+        assert!((1..=4).contains(&lengths.len()), "boxes of one to four dimensions");
+        assert!(lengths.iter().all(|&l| l.is_finite() && l > 0.0), "lengths of the box must be positive");
+        let mut periods = [0.0; 4];
+        periods[..lengths.len()].copy_from_slice(lengths);
+        Frame { dimensions: lengths.len(), origin: [0.0; 4], periods: Some(periods) }
+    }
+
+    /// Dimensions.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    pub(super) fn periods(&self) -> Option<[f64; 4]> {
+        self.periods
+    }
+
+    /// The coordinate that the near columns round.
+    fn place(&self, k: usize, x: f64) -> f64 {
+        match self.periods {
+            Some(l) => x - l[k] * (x / l[k]).round_ties_even(),
+            None => x - self.origin[k],
+        }
+    }
+}
+
+/// A set of points in a [`Frame`].
+#[derive(Clone, Debug)]
+pub struct Points {
+    frame: Frame,
+    len: usize,
+    exact: Vec<f64>,
+    near: Vec<f64>,
+    single: Vec<f32>,
+    /// Bound of |single − near| over all coordinates.
+    rounding: f64,
+    /// Bound of the magnitudes of the exact coordinates.
+    reach: f64,
+}
+
+impl Points {
+    /// Takes one column per dimension.
+    ///
+    /// # Panics
+    /// If the columns are not as many as the frame's dimensions, or differ in length.
+    pub fn new<T: Element>(frame: &Frame, columns: &[&[T]]) -> Points {
+        assert_eq!(columns.len(), frame.dimensions, "columns and dimensions");
+        let len = columns[0].len();
+        assert!(columns.iter().all(|c| c.len() == len), "columns of different lengths");
+        let mut points = Points {
+            frame: frame.clone(),
+            len,
+            exact: vec![],
+            near: vec![],
+            single: vec![],
+            rounding: 0.0,
+            reach: 0.0,
+        };
+        for (k, column) in columns.iter().enumerate() {
+            for x in column.iter() {
+                let x = x.to_f64();
+                let near = frame.place(k, x);
+                let single = near as f32;
+                points.exact.push(x);
+                points.near.push(near);
+                points.single.push(single);
+                points.reach = if x.is_finite() { points.reach.max(x.abs()) } else { f64::INFINITY };
+                points.rounding = points.rounding.max((f64::from(single) - near).abs());
+            }
+            points.near.extend([0.0; PAD]);
+            points.single.extend([0.0; PAD]);
+        }
+        points
+    }
+
+    /// Points.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The frame they are in.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Bound of the magnitudes of the coordinates; infinite if one is not finite.
+    pub(super) fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// How far a difference of near coordinates may be from the exact one in one coordinate, apart from the rounding of
+    /// the difference itself.
+    pub(super) fn difference_error<T: Near>(&self, other: &Points) -> f64 {
+        let length = self.frame.periods.map_or(0.0, |l| l.into_iter().fold(0.0, f64::max));
+        let doubles = 8.0 * f64::EPSILON * (self.reach + other.reach + length);
+        let singles = if size_of::<T>() == 4 { self.rounding + other.rounding } else { 0.0 };
+        // The other image is computed from a length and a difference that are rounded to T.
+        singles + doubles + 4.0 * T::UNIT * length
+    }
+
+    /// The reference value: f64, ascending components, no contraction.
+    #[inline(always)]
+    pub fn squared_distance(&self, i: usize, other: &Points, j: usize) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.frame.dimensions {
+            let mut d = self.exact[k * self.len + i] - other.exact[k * other.len + j];
+            if let Some(l) = self.frame.periods {
+                d -= l[k] * (d / l[k]).round_ties_even();
+            }
+            sum += d * d;
+        }
+        sum
+    }
+}
+
+/// Element types of near coordinates.
+pub(super) trait Near: Element {
+    /// Half the distance from 1 to the next value: the relative error of a rounding.
+    const UNIT: f64;
+    /// Near coordinate `k`, with at least 16 values behind the last point.
+    fn column(points: &Points, k: usize) -> &[Self];
+}
+
+impl Near for f32 {
+    const UNIT: f64 = f32::EPSILON as f64 / 2.0;
+    #[inline(always)]
+    fn column(points: &Points, k: usize) -> &[f32] {
+        let n = points.len + PAD;
+        &points.single[k * n..(k + 1) * n]
+    }
+}
+
+impl Near for f64 {
+    const UNIT: f64 = f64::EPSILON / 2.0;
+    #[inline(always)]
+    fn column(points: &Points, k: usize) -> &[f64] {
+        let n = points.len + PAD;
+        &points.near[k * n..(k + 1) * n]
+    }
+}

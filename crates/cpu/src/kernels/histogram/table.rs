@@ -1,0 +1,95 @@
+//! Arbitrary bins: a table over the leading bits of r², whose cells say the slot or that it is undecided.
+
+use super::edges::Edges;
+use super::points::{Near, Points};
+use super::sweep::Binner;
+use crate::simd::Lanes;
+
+/// Cells of a table for few edges: 16 KiB stay in the L1 cache beside the counters.
+const CELLS: usize = 4096;
+
+/// A table of counter indices.
+#[derive(Clone, Debug)]
+pub(super) struct Table<T> {
+    cells: Vec<u32>,
+    shift: u32,
+    base: i32,
+    /// A bit above all counter indices that marks undecided cells; the index below it is that of the lowest slot.
+    undecided: u32,
+    /// Start of the last cell, from which on values are beyond the last edge.
+    end: T,
+}
+
+impl<T: Near> Table<T> {
+    /// None if the arithmetic of `T` cannot tell the edges apart, or values may overflow.
+    pub fn new(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Option<Table<T>> {
+        let reach = x.reach() + y.reach();
+        let overflow = if size_of::<T>() == 4 { 1e18 } else { 1e150 };
+        let last = edges.squares()[edges.bins()];
+        let first = edges.squares().iter().copied().find(|&e| e > last * 1e-12)?;
+        if !(reach < overflow && last > 1e-30 && last < overflow && first > 1e-30) {
+            return None;
+        }
+        let undecided = (edges.bins() + 3).next_power_of_two() * copies;
+        let most = if edges.bins() < 64 { CELLS } else { CELLS * 8 };
+        let bits = |e: f64, shift: u32| (T::from_f64(e).high_bits() >> shift) as i32;
+        let shift = (0..32).find(|&s| ((bits(last, s) - bits(first, s)) as usize) < most - 3)?;
+        let base = bits(first, shift) - 1;
+        let count = (bits(last, shift) + 3 - base) as usize;
+        let error = x.difference_error::<T>(y) * (x.frame().dimensions() as f64).sqrt()
+            + if size_of::<T>() == 4 { 1e-22 } else { 1e-160 };
+        let relative = 4.0 * T::UNIT + 8.0 * f64::EPSILON;
+        let start = |c: usize| T::from_high_bits(((c as i32 + base) as u32) << shift).to_f64().sqrt();
+        let cell = |c: usize| {
+            let low = if c == 0 { 0.0 } else { (start(c) * (1.0 - relative) - error).max(0.0) };
+            let high = if c + 1 == count { f64::INFINITY } else { start(c + 1) * (1.0 + relative) + error };
+            let (low, high) = (edges.slot(low * low), edges.slot(high * high));
+            (low * copies + if low == high { 0 } else { undecided }) as u32
+        };
+        // The last cell holds all from its start on.
+        let end = T::from_high_bits(((count as i32 - 1 + base) as u32) << shift);
+        let cells: Vec<u32> = (0..count).map(cell).collect();
+        let lost = cells.iter().filter(|&&c| c & undecided as u32 != 0).count();
+        let telling = size_of::<T>() == 8 || lost <= edges.bins() * 2 + 2 || lost * 16 < count;
+        let settled = cells.last() == Some(&(((edges.bins() + 1) * copies) as u32));
+        (telling && settled && base >= 0).then_some(Table { cells, shift, base, undecided: undecided as u32, end })
+    }
+}
+
+impl<T: Near> Binner<T> for Table<T> {
+    const QUEUES: bool = false;
+    type Constants<S: Lanes<T>> = S::V;
+
+    #[inline(always)]
+    fn constants<S: Lanes<T>>(&self, s: S) -> S::V {
+        s.splat(self.end)
+    }
+
+    #[inline(always)]
+    fn beyond<S: Lanes<T>>(&self, s: S, end: S::V, r2: S::V) -> u32 {
+        s.bits(s.le(end, r2))
+    }
+
+    #[inline(always)]
+    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(&self, s: S, _: S::V, r2: S::V, index: *mut i32) -> u32 {
+        // SAFETY: the caller promises N values; keys are clamped to the cells.
+        unsafe {
+            s.store_keys(r2, self.shift, self.base, self.cells.len() as i32 - 1, index);
+            let mut seen = 0;
+            for lane in 0..S::N {
+                let cell = *self.cells.get_unchecked(*index.add(lane) as usize);
+                seen |= cell;
+                *index.add(lane) = cell as i32;
+            }
+            if seen & self.undecided == 0 {
+                return 0;
+            }
+            (0..S::N).map(|lane| u32::from(*index.add(lane) as u32 & self.undecided != 0) << lane).sum()
+        }
+    }
+
+    #[inline(always)]
+    fn inside<S: Lanes<T>>(&self, _: S, _: S::V, _: S::V) -> (S::V, u32, u32) {
+        unreachable!("tables do not drop lanes")
+    }
+}

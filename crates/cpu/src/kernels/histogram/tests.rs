@@ -1,0 +1,181 @@
+use super::*;
+use crate::simd::Element;
+
+struct Lcg(u64);
+
+impl Lcg {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// The definition, with an edge search that knows nothing of the product's.
+#[allow(clippy::needless_range_loop, reason = "pairs are numbered")]
+fn oracle(
+    x: &[Vec<f64>],
+    y: &[Vec<f64>],
+    periods: Option<&[f64]>,
+    edges: &Edges,
+    closed: bool,
+    pairs: Pairs,
+) -> Counts {
+    let bins = edges.bins();
+    let mut counts = Counts { bins: vec![0; bins], under: 0, over: 0, skipped: 0 };
+    for i in 0..x[0].len() {
+        for j in 0..y[0].len() {
+            if pairs == Pairs::Above && j <= i {
+                continue;
+            }
+            let mut r2 = 0.0;
+            for k in 0..x.len() {
+                let mut d = x[k][i] - y[k][j];
+                if let Some(l) = periods {
+                    d -= l[k] * (d / l[k]).round_ties_even();
+                }
+                r2 += d * d;
+            }
+            if r2.is_nan() {
+                counts.skipped += 1;
+            } else if closed && r2 == edges.squares()[bins] {
+                counts.bins[bins - 1] += 1;
+            } else {
+                match edges.squares().iter().rposition(|&e| e <= r2) {
+                    None => counts.under += 1,
+                    Some(i) if i == bins => counts.over += 1,
+                    Some(i) => counts.bins[i] += 1,
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// Random, clustered, lattice, far from zero, with duplicates, tiny.
+fn cloud(kind: usize, dimensions: usize, n: usize, seed: u64) -> Vec<Vec<f64>> {
+    let mut g = Lcg(seed);
+    let mut value = || match kind {
+        0 => g.next() * 10.0,
+        1 => (g.next() * 4.0).floor() * 2.5 + g.next() * 1e-6,
+        2 => (g.next() * 8.0).floor(),
+        3 => 1e7 + g.next() * 10.0,
+        4 => (g.next() * 40.0).floor() / 4.0 - 3.0,
+        _ => g.next() * 1e-24,
+    };
+    (0..dimensions).map(|_| (0..n).map(|_| value()).collect()).collect()
+}
+
+fn check<T: Element>(x: &[Vec<f64>], y: &[Vec<f64>], periods: Option<&[f64]>, edges: &Edges, closed: bool, what: &str) {
+    let narrow =
+        |v: &[Vec<f64>]| v.iter().map(|c| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>()).collect::<Vec<_>>();
+    let widen = |v: &[Vec<T>]| v.iter().map(|c| c.iter().map(|x| x.to_f64()).collect::<Vec<f64>>()).collect::<Vec<_>>();
+    let (x, y) = (narrow(x), narrow(y));
+    let slices = |v: &[Vec<T>]| -> Vec<&'static [T]> { v.iter().map(|c| &*c.clone().leak()).collect() };
+    let (xs, ys) = (slices(&x), slices(&y));
+    let frame = periods.map_or_else(|| Frame::open(&xs), Frame::periodic);
+    let (px, py) = (Points::new(&frame, &xs), Points::new(&frame, &ys));
+    for pairs in [Pairs::All, Pairs::Above] {
+        let want = oracle(&widen(&x), &widen(&y), periods, edges, closed, pairs);
+        for isa in Isa::available() {
+            let mut h = Histogram::new(edges);
+            // Blocks that end in the middle of vectors and of groups of anchors.
+            let (m, n) = (px.len(), py.len());
+            for rows in [0..m / 3, m / 3..m] {
+                for cols in [0..n / 2, n / 2..n] {
+                    h.add(isa, &px, rows.clone(), &py, cols, pairs);
+                }
+            }
+            let got = h.finish();
+            assert_eq!(got, want, "{what} {isa} {pairs:?} f{}", 8 * size_of::<T>());
+            let mut slow = Histogram::new(edges).without_fast_path();
+            slow.add(isa, &px, 0..m, &py, 0..n, pairs);
+            assert_eq!(slow.finish(), want, "{what} in f64");
+        }
+    }
+}
+
+fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
+    let log: Vec<f64> = (0..17).map(|i| scale * 0.01 * 1.6f64.powi(i)).collect();
+    vec![
+        (Edges::uniform(0.0, 10.0 * scale, 300), false),
+        (Edges::uniform(0.0, 8.0 * scale, 16).close_last(), true),
+        (Edges::uniform(2.0 * scale, 5.0 * scale, 3), false),
+        (Edges::uniform(-scale, 2.5 * scale, 7), false),
+        (Edges::uniform(0.0, 12.0 * scale, 5000), false),
+        (Edges::from_edges(&log), false),
+        (Edges::from_edges(&[0.0, scale, scale, 2.0 * scale, 3.0 * scale]).close_last(), true),
+        (Edges::from_squares(vec![scale * scale, 2.0 * scale * scale, 9.0 * scale * scale]), false),
+        (Edges::from_squares((0..3000).map(|i| f64::from(i) * 0.05 * scale * scale).collect()), false),
+    ]
+}
+
+#[test]
+fn counts_are_those_of_the_definition() {
+    for kind in 0..6 {
+        for dimensions in 1..=4 {
+            let (x, y) = (cloud(kind, dimensions, 101, 1), cloud(kind, dimensions, 87, 2));
+            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 1.0 }).iter().enumerate() {
+                let what = format!("kind {kind}, {dimensions}-D, edges {n}");
+                check::<f32>(&x, &y, None, edges, *closed, &what);
+                check::<f64>(&x, &y, None, edges, *closed, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn periodic_counts_are_those_of_the_definition() {
+    for kind in [0, 1, 2, 3, 4] {
+        for dimensions in 1..=4 {
+            let (x, y) = (cloud(kind, dimensions, 77, 3), cloud(kind, dimensions, 90, 4));
+            for periods in [[10.0, 8.0, 4.0, 2.0], [3.3, 7.7, 1.1, 100.0]] {
+                for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
+                    let what = format!("kind {kind}, {dimensions}-D, edges {n}, box {periods:?}");
+                    check::<f32>(&x, &y, Some(&periods[..dimensions]), edges, *closed, &what);
+                    check::<f64>(&x, &y, Some(&periods[..dimensions]), edges, *closed, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn small_and_strange_sets() {
+    let edges = Edges::uniform(0.0, 3.0, 6);
+    for n in [0, 1, 2, 15, 16, 17] {
+        let (x, y) = (cloud(2, 3, n, 5), cloud(2, 3, 40, 6));
+        check::<f32>(&x, &y, None, &edges, false, "small");
+        check::<f32>(&y, &x, None, &edges, false, "small");
+    }
+    for strange in [f64::NAN, f64::INFINITY, 1e300, 3e38] {
+        let (mut x, mut y) = (cloud(0, 2, 60, 7), cloud(0, 2, 60, 8));
+        x[1][13] = strange;
+        y[0][59] = strange;
+        for (edges, closed) in edge_sets(1.0) {
+            check::<f64>(&x, &y, None, &edges, closed, "strange");
+            check::<f32>(&x, &y, None, &edges, closed, "strange");
+        }
+    }
+}
+
+#[test]
+fn most_pairs_are_decided_in_single_precision() {
+    let x = cloud(0, 3, 1000, 9);
+    let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
+    let points = Points::new(&Frame::open(&columns), &columns);
+    let edges = Edges::uniform(0.0, 18.0, 300);
+    let mut h = Histogram::new(&edges);
+    h.add(Isa::detect(), &points, 0..1000, &points, 0..1000, Pairs::Above);
+    assert!(h.undecided() < 5000, "{} of 499500", h.undecided());
+    assert_eq!(h.finish().total(), 499_500);
+}
+
+#[test]
+fn private_counts_are_flushed_before_they_overflow() {
+    let edges = Edges::uniform(0.0, 1.0, 2);
+    let mut h = Histogram::new(&edges);
+    h.reserve(1 << 31);
+    h.private[COPIES] = u32::MAX;
+    h.reserve(1 << 31);
+    assert_eq!(h.finish().bins[0], u64::from(u32::MAX));
+}

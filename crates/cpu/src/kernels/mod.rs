@@ -1,0 +1,8 @@
+//! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
+
+pub mod compress;
+pub mod dense;
+pub mod histogram;
+pub mod math;
+pub mod panels;
+pub mod top_k;

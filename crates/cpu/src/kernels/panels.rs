@@ -1,0 +1,149 @@
+//! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
+
+use crate::simd::Element;
+
+/// Rows of a panel of the left operand; each of its values is broadcast.
+pub const A_ROWS: usize = 12;
+
+/// A cache line; the unit of allocation, so that panels start on one.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// Rows as panels of `width` rows: value k of row i lies at `(i / width · d + k) · width + i % width`.
+struct Panels<T> {
+    lines: Vec<Line>,
+    rows: usize,
+    components: usize,
+    width: usize,
+    element: core::marker::PhantomData<T>,
+}
+
+impl<T: Element> Panels<T> {
+    /// Packs `rows` rows of `components` values that start every `stride` values of `data`.
+    fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize, width: usize) -> Panels<T> {
+        if rows > 0 && components > 0 {
+            let need = (rows - 1).checked_mul(stride).and_then(|n| n.checked_add(components));
+            assert!(need.is_some_and(|n| n <= data.len()), "{rows} rows of {components} values end outside the data");
+        }
+        let bytes = rows.div_ceil(width) * width * components * size_of::<T>();
+        let lines = vec![Line([0; 8]); bytes.div_ceil(size_of::<Line>())];
+        let mut panels = Panels { lines, rows, components, width, element: core::marker::PhantomData };
+        if components > 0 {
+            for (p, panel) in panels.values_mut().chunks_exact_mut(width * components).enumerate() {
+                let first = p * width;
+                let held = width.min(rows.saturating_sub(first));
+                pack_panel(panel, width, data, first * stride, stride, held, components);
+            }
+        }
+        panels
+    }
+
+    fn values_mut(&mut self) -> &mut [T] {
+        let n = self.lines.len() * size_of::<Line>() / size_of::<T>();
+        // SAFETY: the lines are n initialised values of T (a float: any bits are a value), aligned for T, borrowed mutably.
+        unsafe { core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), n) }
+    }
+
+    /// Component `k` of panel `p`; the values from there to the end of the panel are contiguous.
+    #[inline(always)]
+    fn at(&self, p: usize, k: usize) -> *const T {
+        let offset = (p * self.components + k) * self.width;
+        assert!(offset * size_of::<T>() <= self.lines.len() * size_of::<Line>());
+        // SAFETY: the offset lies within the allocation or at its end.
+        unsafe { self.lines.as_ptr().cast::<T>().add(offset) }
+    }
+}
+
+/// Transposes `held` rows into one panel, in blocks of components that stay in the L1 cache.
+fn pack_panel<T: Element, U: Element>(
+    panel: &mut [T],
+    width: usize,
+    data: &[U],
+    start: usize,
+    stride: usize,
+    held: usize,
+    components: usize,
+) {
+    const BLOCK: usize = 16;
+    for k0 in (0..components).step_by(BLOCK) {
+        let k1 = components.min(k0 + BLOCK);
+        let out = &mut panel[k0 * width..k1 * width];
+        for i in 0..held {
+            let row = &data[start + i * stride + k0..start + i * stride + k1];
+            for (cell, x) in out[i..].iter_mut().step_by(width).zip(row) {
+                *cell = T::from_f64(x.to_f64());
+            }
+        }
+    }
+}
+
+macro_rules! packed {
+    ($(#[$doc:meta])* $name:ident, $width:expr) => {
+        $(#[$doc])*
+        pub struct $name<T>(Panels<T>);
+
+        impl<T: Element> $name<T> {
+            /// Packs `rows` rows of `components` values that start every `stride` values of `data`; `f32` data may be
+            /// packed as `f64`.
+            ///
+            /// # Panics
+            /// If a row ends outside `data`.
+            pub fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize) -> Self {
+                $name(Panels::pack(data, rows, components, stride, $width))
+            }
+            /// Bytes that `pack` allocates.
+            pub fn bytes(rows: usize, components: usize) -> usize {
+                (rows.div_ceil($width) * $width * components * size_of::<T>()).next_multiple_of(64)
+            }
+            /// Rows, without padding.
+            pub fn rows(&self) -> usize {
+                self.0.rows
+            }
+            /// Components of a row.
+            pub fn components(&self) -> usize {
+                self.0.components
+            }
+            /// Component `k` of panel `p`, and all that follow it in the panel.
+            #[inline(always)]
+            pub(crate) fn at(&self, p: usize, k: usize) -> *const T {
+                self.0.at(p, k)
+            }
+        }
+    };
+}
+packed! {
+    /// The left operand: panels of [`A_ROWS`] rows.
+    PackedA, A_ROWS
+}
+packed! {
+    /// The right operand: panels of 128 bytes of rows.
+    PackedB, T::PANEL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_hold_the_rows_and_zeros() {
+        for (rows, components, stride) in [(0, 3, 3), (1, 0, 4), (1, 1, 1), (13, 17, 20), (33, 40, 40)] {
+            let data: Vec<f32> = (0..rows * stride.max(1)).map(|i| i as f32 + 1.0).collect();
+            let a = PackedA::<f64>::pack(&data, rows, components, stride);
+            assert_eq!(a.0.lines.len() * 64, PackedA::<f64>::bytes(rows, components));
+            for i in 0..rows.div_ceil(A_ROWS) * A_ROWS {
+                for k in 0..components {
+                    // SAFETY: i and k lie within the padded panels.
+                    let x = unsafe { *a.at(i / A_ROWS, k).add(i % A_ROWS) };
+                    assert_eq!(x, if i < rows { f64::from(data[i * stride + k]) } else { 0.0 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "end outside")]
+    fn short_data_is_refused() {
+        PackedB::<f32>::pack(&[0.0f32; 5], 2, 3, 3);
+    }
+}

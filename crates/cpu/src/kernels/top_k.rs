@@ -1,0 +1,189 @@
+//! The k smallest values of a row: by value, then index, NaN last.
+
+use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+use std::cmp::Ordering;
+
+/// Entries up to which every candidate is inserted at once; beyond, candidates gather and are selected in bulk.
+const INSERTED: usize = 32;
+
+/// The k smallest values seen so far, with their indices.
+#[derive(Clone, Debug)]
+pub struct TopK<T> {
+    k: usize,
+    /// The best so far, sorted if k ≤ INSERTED; up to twice k and some in any order otherwise.
+    entries: Vec<(T, u32)>,
+    /// Once there are k entries: the worst of a set of k of them.
+    worst: Option<(T, u32)>,
+}
+
+/// By value, then index; NaN behind all numbers.
+fn order<T: Element>(a: &(T, u32), b: &(T, u32)) -> Ordering {
+    let nan = |x: T| x.partial_cmp(&x).is_none();
+    let values = a.0.partial_cmp(&b.0).unwrap_or_else(|| nan(a.0).cmp(&nan(b.0)));
+    values.then(a.1.cmp(&b.1))
+}
+
+impl<T: Element> TopK<T> {
+    /// An empty list of at most `k`.
+    pub fn new(k: usize) -> TopK<T> {
+        TopK { k, entries: Vec::with_capacity(if k <= INSERTED { k + 1 } else { capacity(k) }), worst: None }
+    }
+
+    /// Forgets the entries.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.worst = None;
+    }
+
+    /// The value that a later candidate must not exceed; none while there are fewer than k.
+    pub fn bound(&self) -> Option<T> {
+        self.worst.map(|w| w.0)
+    }
+
+    /// Offers `values`, whose indices start at `base`. Rows may come in pieces and in any order.
+    pub fn offer(&mut self, isa: Isa, values: &[T], base: u32) {
+        if self.k > 0 {
+            T::dispatch(isa, Row { top: self, values, base });
+        }
+    }
+
+    /// The entries in order, at most k.
+    pub fn finish(&mut self) -> &[(T, u32)] {
+        self.entries.sort_unstable_by(order);
+        self.entries.truncate(self.k);
+        &self.entries
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push(&mut self, entry: (T, u32)) {
+        if self.worst.is_some_and(|worst| order(&entry, &worst) != Ordering::Less) {
+            return;
+        }
+        if self.k <= INSERTED {
+            let at = self.entries.partition_point(|e| order(e, &entry) == Ordering::Less);
+            self.entries.insert(at, entry);
+            self.entries.truncate(self.k);
+            self.worst = if self.entries.len() == self.k { self.entries.last().copied() } else { None };
+        } else {
+            self.entries.push(entry);
+            if self.entries.len() == capacity(self.k) || (self.worst.is_none() && self.entries.len() == self.k) {
+                let (_, &mut worst, _) = self.entries.select_nth_unstable_by(self.k - 1, order);
+                self.entries.truncate(self.k);
+                self.worst = Some(worst);
+            }
+        }
+    }
+}
+
+/// Entries at which candidates are selected.
+fn capacity(k: usize) -> usize {
+    k.saturating_mul(2).saturating_add(64)
+}
+
+struct Row<'a, T> {
+    top: &'a mut TopK<T>,
+    values: &'a [T],
+    base: u32,
+}
+
+impl<T: Element> Kernel<T> for Row<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        let Row { top, values, base } = self;
+        let mut at = 0;
+        while at < values.len() {
+            // Until there is a bound that is a number, everything is a candidate.
+            let Some(bound) = top.bound().filter(|b| b.partial_cmp(b).is_some()) else {
+                top.push((values[at], base.wrapping_add(at as u32)));
+                at += 1;
+                continue;
+            };
+            let (next, bits) = scan(s, values, at, bound);
+            for lane in 0..S::N {
+                if bits >> lane & 1 == 1 {
+                    top.push((values[next + lane], base.wrapping_add((next + lane) as u32)));
+                }
+            }
+            at = next + S::N;
+        }
+    }
+}
+
+/// The first vector from `at` on with a value up to `bound`, and the bits of those values.
+#[inline(always)]
+fn scan<T: Element, S: Lanes<T>>(s: S, values: &[T], mut at: usize, bound: T) -> (usize, u32) {
+    let limit = s.splat(bound);
+    // SAFETY (of the loads): `at` and the offsets stay N or more below the end.
+    while at + 4 * S::N <= values.len() {
+        let m: [S::M; 4] = core::array::from_fn(|i| s.le(unsafe { s.load(values.as_ptr().add(at + i * S::N)) }, limit));
+        if s.any(s.or(s.or(m[0], m[1]), s.or(m[2], m[3]))) {
+            break;
+        }
+        at += 4 * S::N;
+    }
+    while at + S::N <= values.len() {
+        // SAFETY: at + N ≤ len.
+        let bits = s.bits(s.le(unsafe { s.load(values.as_ptr().add(at)) }, limit));
+        if bits != 0 {
+            return (at, bits);
+        }
+        at += S::N;
+    }
+    let rest = values.get(at..).unwrap_or(&[]);
+    let mut last = [T::ZERO; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    // SAFETY: the array holds 16 ≥ N values.
+    let bits = s.bits(s.le(unsafe { s.load(last.as_ptr()) }, limit));
+    (at, bits & first_lanes(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Element>(values: &[f64], k: usize, what: &str) {
+        let values: Vec<T> = values.iter().map(|&x| T::from_f64(x)).collect();
+        let mut want: Vec<(T, u32)> = values.iter().copied().zip(10..).collect();
+        want.sort_by(order);
+        want.truncate(k);
+        let bits = |e: &[(T, u32)]| e.iter().map(|e| (e.0.to_f64().to_bits(), e.1)).collect::<Vec<_>>();
+        let half = values.len() / 2;
+        for isa in Isa::available() {
+            let mut top = TopK::new(k);
+            for pieces in [[0..values.len(), 0..0], [0..half, half..values.len()], [half..values.len(), 0..half]] {
+                top.clear();
+                for piece in pieces {
+                    top.offer(isa, &values[piece.clone()], 10 + piece.start as u32);
+                }
+                assert_eq!(bits(top.finish()), bits(&want), "{what} {isa} k={k} n={}", values.len());
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_those_of_a_sort() {
+        for n in [0usize, 1, 2, 9, 16, 33, 100, 1000, 5000] {
+            let random: Vec<f64> = (0..n).map(|i| ((i * 7919 + 13) % 10007) as f64).collect();
+            let ties: Vec<f64> = (0..n).map(|i| (i * 31 % 5) as f64 - 2.0).collect();
+            let nan = |i: usize| if i.is_multiple_of(3) { f64::NAN } else { -((i % 17) as f64) * 1e-40 };
+            let strange: Vec<f64> = (0..n).map(nan).collect();
+            let infinite: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { f64::INFINITY } else { f64::NAN }).collect();
+            let falling: Vec<f64> = (0..n).map(|i| -(i as f64)).collect();
+            for k in [0, 1, 2, 10, 32, 33, 100, 2000] {
+                let kinds = [
+                    (&random, "random"),
+                    (&ties, "ties"),
+                    (&strange, "NaN"),
+                    (&infinite, "inf"),
+                    (&falling, "falling"),
+                ];
+                for (values, what) in kinds {
+                    check::<f32>(values, k, what);
+                    check::<f64>(values, k, what);
+                }
+            }
+        }
+    }
+}

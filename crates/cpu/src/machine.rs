@@ -1,0 +1,28 @@
+//! Facts of this machine.
+
+use zipfold_plan::{Isa, Machine};
+
+/// The best instruction set of this machine.
+pub fn isa() -> Isa {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vl")
+        {
+            return Isa::Avx512;
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Isa::Avx2;
+        }
+    }
+    Isa::Scalar
+}
+
+/// Facts of this machine for `threads` threads (0: all there are) and `memory` bytes.
+pub fn detect(threads: usize, memory: u64) -> Machine {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { all } else { threads };
+    Machine { threads, isa: isa(), memory, ..Machine::default() }
+}

@@ -1,0 +1,396 @@
+//! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
+
+use super::lanes::{Lanes, Real};
+use super::points::Distances;
+use super::program::compile;
+use super::rows::Rows;
+use super::vm::{Scratch, Vm};
+use super::zips::{Dense, Zips};
+use std::ops::Range;
+use zipfold_core::fold::rows::{Along, RowState};
+use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Cells, Job, Result, Side};
+use zipfold_plan::{Plan, Tile};
+
+/// Values on their way into a dense result.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+/// Where dense results go: element offsets of fold number `fold`. Runs never overlap.
+pub trait Sink: Sync {
+    /// Takes consecutive elements.
+    ///
+    /// # Errors
+    /// `Resource` when they cannot be stored.
+    fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
+}
+
+/// Element types that a sink takes.
+pub trait Element: Dense {
+    /// Wraps a run.
+    fn values(run: &[Self]) -> Values<'_>;
+    /// Unwraps a run of this type.
+    fn run(values: Values<'_>) -> Option<&[Self]>;
+}
+impl Element for f32 {
+    fn values(run: &[f32]) -> Values<'_> {
+        Values::F32(run)
+    }
+    fn run(values: Values<'_>) -> Option<&[f32]> {
+        if let Values::F32(run) = values { Some(run) } else { None }
+    }
+}
+impl Element for f64 {
+    fn values(run: &[f64]) -> Values<'_> {
+        Values::F64(run)
+    }
+    fn run(values: Values<'_>) -> Option<&[f64]> {
+        if let Values::F64(run) = values { Some(run) } else { None }
+    }
+}
+
+/// The state of a part of the space.
+#[derive(Clone, Debug)]
+pub struct UnitState {
+    /// By fold.
+    pub states: Vec<State>,
+    /// What happened to the cells.
+    pub tally: Tally,
+}
+
+/// A job loaded for running: rows hoisted, program compiled.
+#[derive(Debug)]
+pub struct Engine<'j, T> {
+    job: &'j Job,
+    vm: Vm<'j, T>,
+    zips: Option<Zips<T>>,
+    distances: Option<Distances>,
+}
+
+impl<'j, T: Element> Engine<'j, T> {
+    /// Hoists the rows of `job`.
+    pub fn load(job: &'j Job, plan: &Plan) -> Self {
+        let low = &job.low;
+        let program = compile(low);
+        let vm = |x, y, program| Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa };
+        if plan.family != "vm"
+            && let Some(distances) = Distances::of(job)
+        {
+            let none = || Rows::empty(low.dim, 0, 0);
+            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: Some(distances) };
+        }
+        let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
+        let dense = plan.family != "vm" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
+        let clean = job.nan == NanPolicy::Error;
+        let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
+        let zips = if dense { pack() } else { None };
+        Engine { job, vm: vm(x, y, program), zips, distances: None }
+    }
+    /// Folds the cells of consecutive `tiles`.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
+            let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
+            return Ok(UnitState { states: vec![state], tally });
+        }
+        let mut unit = Unit::new(self, tiles);
+        for tile in tiles {
+            unit.tile(tile, sink)?;
+        }
+        Ok(UnitState { states: unit.states, tally: unit.tally })
+    }
+}
+
+/// One unit in progress.
+struct Unit<'e, 'j, T> {
+    engine: &'e Engine<'j, T>,
+    scratch: Scratch<T>,
+    states: Vec<State>,
+    tally: Tally,
+    pieces: Vec<Option<[RowPiece; 2]>>,
+    mirror: Vec<Vec<T>>,
+}
+
+impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
+    fn new(engine: &'e Engine<'j, T>, tiles: &[Tile]) -> Self {
+        let job = engine.job;
+        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
+        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
+        let cols = tiles.iter().map(|t| t.cols.end).max().unwrap_or(0);
+        let (low, high) = if job.space.is_half() { (start, end.max(cols)) } else { (start, end) };
+        let state = |f: &Fold| match f {
+            Fold::Rows(_) => State::Rows(RowState::part()),
+            Fold::Nearest(_) => State::Nearest(NearestState::part(low, high - low)),
+            Fold::Select(f) => State::Select(SelectState::part(f, low, high - low)),
+            other => other.identity(0, 0),
+        };
+        let mut scratch = engine.vm.scratch();
+        scratch.zips = engine.zips.as_ref().map(Zips::buffers).unwrap_or_default();
+        let mirrored = |f: &Fold| matches!(f, Fold::Matrix { .. }) && job.space.is_half();
+        Unit {
+            engine,
+            scratch,
+            states: job.folds.iter().map(state).collect(),
+            tally: Tally::default(),
+            pieces: vec![],
+            mirror: job
+                .folds
+                .iter()
+                .map(|f| if mirrored(f) { vec![T::default(); BLOCK * BLOCK] } else { vec![] })
+                .collect(),
+        }
+    }
+    fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
+        // Blocks by column first, so that a panel serves all rows of the tile; pieces are put in canonical order after.
+        let mut made: Vec<(usize, usize, usize, [RowPiece; 2])> = vec![];
+        for jb in tile.cols.start / BLOCK..tile.cols.end.div_ceil(BLOCK) {
+            for ib in tile.rows.start / BLOCK..tile.rows.end.div_ceil(BLOCK) {
+                let clip = |b: usize, r: &Range<usize>| (b * BLOCK).max(r.start)..((b + 1) * BLOCK).min(r.end);
+                let (rows, cols) = (clip(ib, &tile.rows), clip(jb, &tile.cols));
+                self.block(jb, &rows, &cols, sink)?;
+                let pieces = std::mem::take(&mut self.pieces);
+                made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
+            }
+        }
+        self.push_pieces(made);
+        Ok(())
+    }
+    /// Column-side pieces (row blocks ascending) before row-side pieces (column blocks ascending), for every row.
+    fn push_pieces(&mut self, made: Vec<(usize, usize, usize, [RowPiece; 2])>) {
+        let mut by_row = vec![];
+        for (fold, ib, jb, [row, col]) in made {
+            if let State::Rows(state) = &mut self.states[fold] {
+                state.push(col);
+            }
+            by_row.push((fold, ib, jb, row));
+        }
+        by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
+        for (fold, _, _, row) in by_row {
+            if let State::Rows(state) = &mut self.states[fold] {
+                state.push(row);
+            }
+        }
+    }
+    fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let job = self.engine.job;
+        if job.space.is_half() && cols.end <= rows.start {
+            return Ok(());
+        }
+        self.pieces = job
+            .folds
+            .iter()
+            .map(|f| match f {
+                Fold::Rows(f) => {
+                    Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())])
+                }
+                _ => None,
+            })
+            .collect();
+        if let Some(zips) = &self.engine.zips {
+            zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
+        }
+        for i in rows.clone() {
+            self.scratch.zip_row = i - rows.start;
+            self.unvisited(i, cols, sink)?;
+            for run in job.space.columns(i, cols) {
+                if !run.is_empty() {
+                    self.engine.vm.eval(&mut self.scratch, i, jb);
+                    self.dense(i, jb, &run, sink)?;
+                    self.admit(i, jb, &run);
+                }
+            }
+        }
+        self.put_mirror(jb, rows, cols, sink)
+    }
+    /// A cell of the diagonal that is not visited is NaN in a matrix.
+    fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let job = self.engine.job;
+        if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
+            return Ok(());
+        }
+        let mut matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
+        matrices.try_for_each(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)])))
+    }
+    /// The lanes beyond the cut-off become NaN.
+    fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
+        let job = self.engine.job;
+        let (root, near) = job.near_root.zip(job.space.near)?;
+        let mut held = [T::of(f64::NAN); BLOCK];
+        for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
+            if self.scratch.roots[root][0][from + l].wide() <= near * near {
+                *h = *v;
+            }
+        }
+        Some(held)
+    }
+    /// Matrices take every value of a run, but NaN for those beyond the cut-off.
+    fn dense(&mut self, i: usize, jb: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let (job, first) = (self.engine.job, jb * BLOCK);
+        let n = job.space.n;
+        for (at, fold) in job.folds.iter().enumerate() {
+            let (root, offset) = match fold {
+                Fold::Matrix { root } => (*root, i * job.space.m + run.start),
+                Fold::Condensed { root } => (*root, n * i - i * (i + 1) / 2 + run.start - i - 1),
+                _ => continue,
+            };
+            let lanes = &self.scratch.roots[root][0][run.start - first..run.end - first];
+            let held = self.without_far(lanes, run.start - first);
+            let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
+            sink.put(at, offset, T::values(lanes))?;
+            if !self.mirror[at].is_empty() {
+                for (l, v) in lanes.iter().enumerate() {
+                    self.mirror[at][(run.start - first + l) * BLOCK + i % BLOCK] = *v;
+                }
+            }
+        }
+        Ok(())
+    }
+    /// The transposed block of a symmetric matrix.
+    fn put_mirror(&self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+        let m = self.engine.job.space.m;
+        for (at, mirror) in self.mirror.iter().enumerate().filter(|(_, b)| !b.is_empty()) {
+            for j in cols.clone() {
+                let end = rows.end.min(j);
+                if end > rows.start {
+                    let line = &mirror[(j - jb * BLOCK) * BLOCK..][rows.start % BLOCK..][..end - rows.start];
+                    sink.put(at, j * m + rows.start, T::values(line))?;
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Splits a run at cells that are left out, and hands what remains to the folds.
+    fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
+        let job = self.engine.job;
+        let first = jb * BLOCK;
+        let lanes = run.start - first..run.end - first;
+        let nan_at = |l: usize, s: &Scratch<T>| s.roots.iter().flatten().any(|v| v[l].wide().is_nan());
+        let clean = !self.scratch.roots.iter().flatten().any(|v| any_nan(v, &lanes));
+        if clean && job.near_root.is_none() {
+            self.tally.counted += run.len() as u64;
+            self.absorb(i, jb, run.clone());
+            return;
+        }
+        let near = job.near_root.zip(job.space.near.map(|r| r * r));
+        let mut open: Option<usize> = None;
+        for l in lanes.clone() {
+            let far = near.is_some_and(|(root, limit)| !self.scratch.roots[root][0][l].wide().le(&limit));
+            let nan = !far && !clean && nan_at(l, &self.scratch);
+            if nan {
+                let cell = (i as u64, (first + l) as u64);
+                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+            }
+            let out = far || (nan && job.nan == NanPolicy::Skip);
+            self.tally.far += u64::from(far);
+            self.tally.nan += u64::from(nan && job.nan == NanPolicy::Skip);
+            self.tally.counted += u64::from(!out);
+            match (out, open) {
+                (false, None) => open = Some(l),
+                (true, Some(from)) => {
+                    self.absorb(i, jb, first + from..first + l);
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = open {
+            self.absorb(i, jb, first + from..run.end);
+        }
+    }
+    fn absorb(&mut self, i: usize, jb: usize, run: Range<usize>) {
+        let job = self.engine.job;
+        let lanes = run.start - jb * BLOCK..run.end - jb * BLOCK;
+        let mut wide = [0.0f64; BLOCK];
+        for (at, fold) in job.folds.iter().enumerate() {
+            let roots = &self.scratch.roots;
+            match (fold, &mut self.states[at]) {
+                (Fold::Rows(f), _) => {
+                    let Some(pieces) = &mut self.pieces[at] else { continue };
+                    rows_absorb(job, f, pieces, roots, i, &run, lanes.start);
+                }
+                (Fold::Nearest(f), State::Nearest(s)) => {
+                    let values = widen(&roots[f.root][0], &lanes, &mut wide);
+                    s.absorb(f, i, run.start, values);
+                    if job.space.is_half() {
+                        values
+                            .iter()
+                            .zip(run.clone())
+                            .filter(|(_, j)| *j != i)
+                            .for_each(|(v, j)| s.absorb(f, j, i, &[*v]));
+                    }
+                }
+                (Fold::Histogram(f), State::Histogram(s)) => {
+                    for (l, j) in lanes.clone().zip(run.clone()) {
+                        s.absorb(f, i, j, |r| roots[r][0][l].wide());
+                    }
+                }
+                (Fold::Select(f), State::Select(s)) => {
+                    for (l, j) in lanes.clone().zip(run.clone()) {
+                        if roots[f.root][0][l].wide() != 0.0 {
+                            s.absorb(f, i, j, f.value.map(|v| roots[v][0][l].wide()));
+                            if job.space.is_half() && f.kind != SelectKind::Inner {
+                                s.absorb(f, j, i, None);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Credits a run of values to the row (and, in half spaces or along columns, to the columns).
+fn rows_absorb<T: Real>(
+    job: &Job,
+    f: &zipfold_core::fold::RowFold,
+    pieces: &mut [RowPiece; 2],
+    roots: &[Vec<Box<Lanes<T>>>],
+    i: usize,
+    run: &Range<usize>,
+    lane: usize,
+) {
+    let [by_row, by_col] = pieces;
+    let values = &roots[f.root];
+    let half = job.space.is_half();
+    let to_row = f.along != Along::Column || half;
+    let to_col = f.along == Along::Column || half;
+    let mut wide = [0.0f64; BLOCK];
+    let plain_sum = f.op == RowOp::Sum && f.width == 1 && f.weights.is_none();
+    if plain_sum && to_row && !half {
+        let lanes = lane..lane + run.len();
+        by_row.absorb_sum(i, run.start, widen(&values[0], &lanes, &mut wide));
+        if !to_col {
+            return;
+        }
+    }
+    let mut value = [0.0f64; 16];
+    let mut long = if values.len() > 16 { vec![0.0; values.len()] } else { vec![] };
+    for (at, j) in run.clone().enumerate() {
+        let v: &mut [f64] = if values.len() > 16 { &mut long } else { &mut value[..values.len()] };
+        v.iter_mut().zip(values).for_each(|(o, lanes)| *o = lanes[lane + at].wide());
+        if to_row && (half || !plain_sum) && (f.along != Along::Column || i != j) {
+            by_row.absorb(f, i, j, v);
+        }
+        if to_col && (f.along == Along::Column || i != j) {
+            by_col.absorb(f, j, i, v);
+        }
+    }
+}
+
+fn widen<'w, T: Real>(lanes: &Lanes<T>, range: &Range<usize>, wide: &'w mut Lanes<f64>) -> &'w [f64] {
+    wide[range.clone()].iter_mut().zip(&lanes[range.clone()]).for_each(|(w, v)| *w = v.wide());
+    &wide[range.clone()]
+}
+
+fn any_nan<T: Real>(lanes: &Lanes<T>, range: &Range<usize>) -> bool {
+    lanes[range.clone()].iter().fold(false, |any, v| any | v.wide().is_nan())
+}

@@ -1,0 +1,238 @@
+//! Loops over the lanes of a block, written so that the compiler vectorises them for the instruction set of the caller.
+//! They never contract, so f64 lanes have the bits of the reference value.
+
+use zipfold_core::fold::BLOCK;
+use zipfold_core::pair::eval;
+use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{Binary, Reduce, Unary};
+
+/// Lanes of a register: one block of columns.
+pub type Lanes<T> = [T; BLOCK];
+
+/// The component type of an evaluator.
+pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 'static {
+    /// Rounds.
+    fn of(v: f64) -> Self;
+    /// Widens.
+    fn wide(self) -> f64;
+    /// Sum.
+    fn add(self, o: Self) -> Self;
+    /// Difference.
+    fn sub(self, o: Self) -> Self;
+    /// Product.
+    fn mul(self, o: Self) -> Self;
+    /// Quotient.
+    fn div(self, o: Self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Components summed before the sum is widened; 0 for never.
+    const SLICE: usize;
+}
+
+macro_rules! real {
+    ($t:ty, $slice:expr) => {
+        impl Real for $t {
+            #[inline(always)]
+            fn of(v: f64) -> Self {
+                v as $t
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                self + o
+            }
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                self - o
+            }
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                self * o
+            }
+            #[inline(always)]
+            fn div(self, o: Self) -> Self {
+                self / o
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$t>::abs(self)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$t>::sqrt(self)
+            }
+            const SLICE: usize = $slice;
+        }
+    };
+}
+real!(f64, 0);
+real!(f32, 128);
+
+/// An operand over lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Val<'a, T> {
+    /// One number a lane.
+    Lanes(&'a Lanes<T>),
+    /// The same number in every lane.
+    Splat(T),
+}
+
+impl<T: Real> Val<'_, T> {
+    /// The number in lane `l`.
+    #[inline(always)]
+    pub fn at(&self, l: usize) -> T {
+        match self {
+            Val::Lanes(v) => v[l],
+            Val::Splat(v) => *v,
+        }
+    }
+}
+
+#[inline(always)]
+fn map1<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, f: impl Fn(T) -> T) {
+    match a {
+        Val::Lanes(a) => out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a)),
+        Val::Splat(a) => out.fill(f(a)),
+    }
+}
+
+#[inline(always)]
+fn map2<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>, f: impl Fn(T, T) -> T) {
+    match (a, b) {
+        (Val::Lanes(a), Val::Lanes(b)) => {
+            for l in 0..BLOCK {
+                out[l] = f(a[l], b[l]);
+            }
+        }
+        (Val::Splat(a), Val::Lanes(b)) => out.iter_mut().zip(b).for_each(|(o, b)| *o = f(a, *b)),
+        (Val::Lanes(a), Val::Splat(b)) => out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a, b)),
+        (Val::Splat(a), Val::Splat(b)) => out.fill(f(a, b)),
+    }
+}
+
+/// A function of one operand.
+#[inline(always)]
+pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Val<'_, T>) {
+    match op {
+        Unary::Neg => map1(out, a, |v| T::of(0.0 - 1.0).mul(v)),
+        Unary::Abs => map1(out, a, Real::abs),
+        Unary::Sqrt => map1(out, a, Real::sqrt),
+        Unary::Exp => map1(out, a, |v| T::of(eval::unary(Unary::Exp, v.wide()))),
+        Unary::Log => map1(out, a, |v| T::of(eval::unary(Unary::Log, v.wide()))),
+        Unary::Not => map1(out, a, |v| T::of(eval::unary(Unary::Not, v.wide()))),
+        other => map1(out, a, |v| T::of(eval::unary(other, v.wide()))),
+    }
+}
+
+/// A function of two operands.
+#[inline(always)]
+pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+    match op {
+        Binary::Add => map2(out, a, b, Real::add),
+        Binary::Sub => map2(out, a, b, Real::sub),
+        Binary::Mul => map2(out, a, b, Real::mul),
+        Binary::Div => map2(out, a, b, Real::div),
+        Binary::Min => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Min, a.wide(), b.wide()))),
+        Binary::Max => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Max, a.wide(), b.wide()))),
+        Binary::And => map2(out, a, b, |a, b| T::of(eval::binary(Binary::And, a.wide(), b.wide()))),
+        Binary::Or => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Or, a.wide(), b.wide()))),
+        Binary::Lt => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Lt, a.wide(), b.wide()))),
+        Binary::Le => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Le, a.wide(), b.wide()))),
+        Binary::Eq => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Eq, a.wide(), b.wide()))),
+        Binary::Ne => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Ne, a.wide(), b.wide()))),
+        other => map2(out, a, b, |a, b| T::of(eval::binary(other, a.wide(), b.wide()))),
+    }
+}
+
+/// A choice by lanes.
+#[inline(always)]
+pub fn select<T: Real>(out: &mut Lanes<T>, c: Val<'_, T>, a: Val<'_, T>, b: Val<'_, T>) {
+    for (l, o) in out.iter_mut().enumerate() {
+        *o = if c.at(l).wide() != 0.0 { a.at(l) } else { b.at(l) };
+    }
+}
+
+/// Folds one more component into an accumulator.
+#[inline(always)]
+pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
+    let fold = |acc: &mut Lanes<f64>, f: &dyn Fn(f64, f64) -> f64| {
+        for (l, a) in acc.iter_mut().enumerate() {
+            *a = f(*a, v.at(l).wide());
+        }
+    };
+    match (op, v) {
+        (Reduce::Sum, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a += v.wide()),
+        (Reduce::Prod, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a *= v.wide()),
+        (Reduce::Max, Val::Lanes(v)) => {
+            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Max, *a, v.wide()))
+        }
+        (Reduce::Min, Val::Lanes(v)) => {
+            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Min, *a, v.wide()))
+        }
+        _ => fold(acc, &|a, v| eval::binary(op.operator(), a, v)),
+    }
+}
+
+/// A recognised reduction of row `x` against the panel `y` (component-major, [`BLOCK`] lanes each), in ascending order.
+#[inline(always)]
+pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>) {
+    match form {
+        ZipForm::L1 => zip_with(x, y, out, |acc, a, b| acc.add(a.sub(b).abs())),
+        ZipForm::SqDiff => zip_with(x, y, out, |acc, a, b| {
+            let d = a.sub(b);
+            acc.add(d.mul(d))
+        }),
+        ZipForm::Dot => zip_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
+        ZipForm::Lp3 => zip_with(x, y, out, |acc, a, b| {
+            let d = a.sub(b).abs();
+            acc.add(d.mul(d.mul(d)))
+        }),
+        ZipForm::Chebyshev => {
+            zip_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
+                let d = a.sub(b).abs();
+                if acc > d || acc.wide().is_nan() { acc } else { d }
+            });
+        }
+    }
+}
+
+#[inline(always)]
+fn zip_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, T, T) -> T) {
+    zip_lanes(x, y, out, T::default(), true, f);
+}
+
+/// Lanes whose accumulators stay in registers.
+const STRIP: usize = 32;
+
+#[inline(always)]
+fn zip_lanes<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, start: T, sums: bool, f: impl Fn(T, T, T) -> T) {
+    let slice = if sums && T::SLICE > 0 { T::SLICE } else { x.len().max(1) };
+    for strip in 0..BLOCK / STRIP {
+        let first = strip * STRIP;
+        let mut total = [0.0f64; STRIP];
+        let mut acc = [start; STRIP];
+        for (xs, ys) in x.chunks(slice).zip(y.chunks(slice)) {
+            acc = [start; STRIP];
+            for (a, row) in xs.iter().zip(ys) {
+                let row = &row[first..first + STRIP];
+                for l in 0..STRIP {
+                    acc[l] = f(acc[l], *a, row[l]);
+                }
+            }
+            if slice < x.len() {
+                total.iter_mut().zip(&acc).for_each(|(t, a)| *t += a.wide());
+            }
+        }
+        let target = &mut out[first..first + STRIP];
+        if slice < x.len() {
+            target.iter_mut().zip(&total).for_each(|(o, t)| *o = T::of(*t));
+        } else {
+            target.copy_from_slice(&acc);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! All-pairs on the CPU: programs over lanes, hoisted rows, tiles, dense results.
+
+pub mod dense;
+pub mod engine;
+pub mod lanes;
+pub mod points;
+pub mod program;
+pub mod rows;
+pub mod vm;
+pub mod zips;
+
+pub use dense::SharedMatrix;
+pub use engine::{Engine, Sink, UnitState, Values};

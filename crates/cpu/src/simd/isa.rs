@@ -1,0 +1,87 @@
+//! Which instruction sets exist, which this processor has, and which one is asked for.
+
+use std::sync::OnceLock;
+
+/// An instruction set, ordered by preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Isa {
+    /// Arrays in portable Rust.
+    Scalar,
+    /// NEON of 64-bit ARM.
+    Neon,
+    /// AVX2 with FMA.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL.
+    Avx512,
+}
+
+impl Isa {
+    /// All of them, worst first.
+    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512];
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Isa::Scalar => true,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                Isa::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[allow(unreachable_patterns, reason = "depends on the architecture")]
+            _ => false,
+        }
+    }
+
+    /// Those that this processor has, worst first.
+    pub fn available() -> Vec<Isa> {
+        Isa::ALL.into_iter().filter(|i| i.is_available()).collect()
+    }
+
+    /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has that.
+    pub fn detect() -> Isa {
+        static ISA: OnceLock<Isa> = OnceLock::new();
+        *ISA.get_or_init(|| {
+            let asked = std::env::var("ZIPFOLD_ISA").ok().and_then(|name| name.parse().ok());
+            asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
+        })
+    }
+
+    /// This one, or the best below it that the processor has.
+    pub fn clamp_to_hardware(self) -> Isa {
+        Isa::ALL.into_iter().rev().find(|&i| i <= self && i.is_available()).unwrap_or(Isa::Scalar)
+    }
+
+    /// The name that [`std::str::FromStr`] reads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Neon => "neon",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        }
+    }
+}
+
+impl std::str::FromStr for Isa {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Isa, String> {
+        let found = Isa::ALL.into_iter().find(|i| i.name().eq_ignore_ascii_case(s.trim()));
+        found.ok_or_else(|| format!("unknown instruction set `{s}`: scalar, neon, avx2 or avx512"))
+    }
+}
+
+impl std::fmt::Display for Isa {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,132 @@
+use super::*;
+
+/// Runs every operation on lanes of several kinds and compares with scalar arithmetic.
+struct Operations<'a, T>(&'a [T; 16], &'a [T; 16]);
+
+impl<T: Element> Kernel<T> for Operations<'_, T> {
+    type Output = Vec<(&'static str, Vec<f64>)>;
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) -> Self::Output {
+        // SAFETY: the arrays hold 16 ≥ N values.
+        let (a, b) = unsafe { (s.load(self.0.as_ptr()), s.load(self.1.as_ptr())) };
+        let one = s.splat(core::hint::black_box(T::ONE));
+        let show = |v: S::V| {
+            let mut out = [T::ZERO; 16];
+            // SAFETY: the array holds 16 ≥ N values.
+            unsafe { s.store(v, out.as_mut_ptr()) };
+            out[..S::N].iter().map(|x| x.to_f64()).collect::<Vec<f64>>()
+        };
+        let truth = |m: S::M| (0..S::N).map(|i| f64::from(s.bits(m) >> i & 1)).collect::<Vec<f64>>();
+        let (m, e) = s.split(s.add(s.abs(a), one));
+        let bits = s.bits(s.lt(a, b));
+        assert_eq!(s.count(s.lt(a, b)), bits.count_ones());
+        assert_eq!(s.bits(s.mask(bits)), bits);
+        let mut packed = [T::ZERO; 16];
+        let mut indices = [0u32; 16];
+        let mut integers = [0i32; 16];
+        let mut wide = [0.5f64; 16];
+        // SAFETY: all arrays hold 16 ≥ N values.
+        unsafe {
+            s.store_compressed(a, bits, packed.as_mut_ptr());
+            s.store_indices(bits, 100, indices.as_mut_ptr());
+            s.store_i32::<3>(s.splat(T::from_f64(5.9)), integers.as_mut_ptr());
+            s.add_to_f64(s.splat(T::from_f64(2.0)), wide.as_mut_ptr());
+            s.max_to_f64(s.splat(T::from_f64(2.25)), wide.as_mut_ptr());
+        }
+        let count = bits.count_ones() as usize;
+        assert!(integers[..S::N].iter().all(|&i| i == 40) && wide[..S::N].iter().all(|&x| x == 2.5));
+        let mut results = vec![
+            ("add", show(s.add(a, b))),
+            ("sub", show(s.sub(a, b))),
+            ("sub_on_mul", show(s.sub_on_mul(one, a, b))),
+            ("mul", show(s.mul(a, b))),
+            ("div", show(s.div(a, b))),
+            ("min", show(s.min(a, b))),
+            ("max", show(s.max(a, b))),
+            ("fma", show(s.fma(a, b, one))),
+            ("abs", show(s.abs(a))),
+            ("sqrt", show(s.sqrt(s.abs(a)))),
+            ("round", show(s.round(a))),
+            ("max_abs", show(s.max_abs(one, a))),
+            ("scale2", show(s.scale2(one, s.round(b)))),
+            ("split m", show(m)),
+            ("split e", show(e)),
+            ("lt", truth(s.lt(a, b))),
+            ("le", truth(s.le(a, b))),
+            ("eq", truth(s.eq(a, b))),
+            ("or", truth(s.or(s.lt(a, b), s.eq(a, b)))),
+            ("blend", show(s.blend(s.lt(a, b), a, b))),
+        ];
+        let fronts = (0..S::N).filter(|i| bits >> i & 1 == 1);
+        let expected: Vec<f64> = fronts.clone().map(|i| self.0[i].to_f64()).collect();
+        let got: Vec<f64> = packed[..count].iter().map(|x| x.to_f64()).collect();
+        assert_eq!(format!("{got:?}"), format!("{expected:?}"));
+        assert!(fronts.zip(indices).all(|(i, index)| index == 100 + i as u32));
+        for (_, values) in &mut results {
+            values.resize(16, f64::NAN);
+        }
+        results
+    }
+}
+
+fn check<T: Element>(a: [f64; 16], b: [f64; 16]) {
+    let (a, b) = (a.map(T::from_f64), b.map(T::from_f64));
+    let reference = Isa::Scalar;
+    let want = rows(reference, &a, &b);
+    for isa in Isa::available() {
+        for ((name, got), (_, want)) in rows(isa, &a, &b).into_iter().zip(&want) {
+            for lane in 0..16 {
+                let (x, y) = (got[lane], want[lane]);
+                assert!(x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan(), "{isa} {name} {lane}: {x:e} not {y:e}");
+            }
+        }
+    }
+}
+
+/// The results for 16 lanes, whatever the vectors hold.
+fn rows<T: Element>(isa: Isa, a: &[T; 16], b: &[T; 16]) -> Vec<(&'static str, Vec<f64>)> {
+    let lanes = T::dispatch(isa, Count);
+    let mut all: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for at in (0..16).step_by(lanes) {
+        let (mut x, mut y) = (*a, *b);
+        x.rotate_left(at);
+        y.rotate_left(at);
+        for (i, (name, values)) in T::dispatch(isa, Operations(&x, &y)).into_iter().enumerate() {
+            if all.len() <= i {
+                all.push((name, Vec::new()));
+            }
+            all[i].1.extend(&values[..lanes]);
+        }
+    }
+    all
+}
+
+struct Count;
+
+impl<T: Element> Kernel<T> for Count {
+    type Output = usize;
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, _: S) -> usize {
+        S::N
+    }
+}
+
+#[test]
+fn operations_agree_with_scalar_ones() {
+    let a = [0.0, -0.0, 1.5, -2.5, 1e-40, -1e-40, 3.0, 0.1, 1e30, -7.25, 2.0, 2.0, 0.5, 1e-45, 123.456, -0.3];
+    let b = [1.0, 2.0, 1.5, -3.0, 2e-40, 1e-40, 0.1, 0.1, -20.0, 3.0, -100.0, 100.0, -126.0, -148.0, -1.0, 20.0];
+    check::<f32>(a, b);
+    check::<f64>(a, b);
+    let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0];
+    check::<f32>(std::array::from_fn(|i| strange[i % 4]), std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]));
+    check::<f64>(std::array::from_fn(|i| strange[i % 4]), std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]));
+}
+
+#[test]
+fn names_are_read_and_clamped() {
+    for isa in Isa::ALL {
+        assert_eq!(isa.name().parse(), Ok(isa));
+        assert!(isa.clamp_to_hardware() <= isa && isa.clamp_to_hardware().is_available());
+    }
+    assert!("sse9".parse::<Isa>().is_err());
+}

@@ -1,0 +1,91 @@
+//! Writing named columns as Parquet.
+
+use crate::atomic::Output;
+use crate::write::Column;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{DoubleType, FloatType, Int64Type};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
+use std::ops::Range;
+use std::sync::Arc;
+use zipfold_core::{Error, Result};
+
+/// Rows of one row group.
+const GROUP: usize = 1 << 20;
+
+/// Writes `columns` of one length; `comments` go into the file's metadata under `zipfold`.
+///
+/// # Errors
+/// `Resource` when the disk is full; `Internal` when the columns differ in length.
+pub fn write_parquet(out: Output, columns: &[(&str, Column<'_>)], comments: &[String]) -> Result<()> {
+    let name = out.name().to_owned();
+    let rows = columns.first().map_or(0, |(_, c)| c.len());
+    if let Some((column, _)) = columns.iter().find(|(_, c)| c.len() != rows) {
+        return Err(Error::internal(format!("column {column} has not {rows} rows as the first")).at(name));
+    }
+    write_groups(out, columns, rows, comments).map_err(|e| failure(&name, e))?.commit()
+}
+
+fn failure(name: &str, error: ParquetError) -> Error {
+    if let ParquetError::External(inner) = error {
+        return match inner.downcast::<std::io::Error>() {
+            Ok(io) => crate::atomic::write_error(name, &io),
+            Err(other) => Error::internal(format!("the Parquet writer refuses: {other}")).at(name),
+        };
+    }
+    Error::internal(format!("the Parquet writer refuses: {error}")).at(name)
+}
+
+fn write_groups(
+    out: Output,
+    columns: &[(&str, Column<'_>)],
+    rows: usize,
+    comments: &[String],
+) -> ParquetResult<Output> {
+    let note = (!comments.is_empty()).then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
+    let properties =
+        WriterProperties::builder().set_compression(Compression::SNAPPY).set_key_value_metadata(note).build();
+    let mut writer = SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties))?;
+    for from in (0..rows).step_by(GROUP) {
+        let range = from..rows.min(from + GROUP);
+        let mut group = writer.next_row_group()?;
+        for (_, column) in columns {
+            let mut cells =
+                group.next_column()?.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))?;
+            put(&mut cells, *column, range.clone())?;
+            cells.close()?;
+        }
+        group.close()?;
+    }
+    writer.into_inner()
+}
+
+fn schema(columns: &[(&str, Column<'_>)]) -> ParquetResult<TypePtr> {
+    let field = |(name, column): &(&str, Column<'_>)| {
+        let (physical, logical) = match column {
+            Column::U64(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
+            Column::I64(_) => (Physical::INT64, None),
+            Column::F64(_) => (Physical::DOUBLE, None),
+            Column::F32(_) => (Physical::FLOAT, None),
+        };
+        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        builder.with_logical_type(logical).build().map(Arc::new)
+    };
+    let fields = columns.iter().map(field).collect::<ParquetResult<Vec<_>>>()?;
+    Ok(Arc::new(Type::group_type_builder("zipfold").with_fields(fields).build()?))
+}
+
+fn put(cells: &mut SerializedColumnWriter<'_>, column: Column<'_>, range: Range<usize>) -> ParquetResult<usize> {
+    match column {
+        Column::U64(items) => {
+            let bits: Vec<i64> = items[range].iter().map(|v| v.cast_signed()).collect();
+            cells.typed::<Int64Type>().write_batch(&bits, None, None)
+        }
+        Column::I64(items) => cells.typed::<Int64Type>().write_batch(&items[range], None, None),
+        Column::F64(items) => cells.typed::<DoubleType>().write_batch(&items[range], None, None),
+        Column::F32(items) => cells.typed::<FloatType>().write_batch(&items[range], None, None),
+    }
+}

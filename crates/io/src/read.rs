@@ -1,0 +1,225 @@
+//! Any table file, read by its suffix; standard input by its first bytes.
+
+use crate::csv_table::{Separator, read_csv};
+use crate::guard::Source;
+use crate::npy::read_npy;
+use crate::npz::read_npz;
+use crate::select::select;
+use crate::xyz::read_xyz;
+use std::path::Path;
+use zipfold_core::{Budget, Error, Result, Table};
+
+/// The formats that tables are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One NumPy array.
+    Npy,
+    /// An archive of NumPy arrays.
+    Npz,
+    /// Cells separated by commas.
+    Csv,
+    /// Cells separated by tabs.
+    Tsv,
+    /// Cells separated by blanks.
+    Blanks,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow IPC (Feather).
+    Arrow,
+    /// XYZ and extended XYZ.
+    Xyz,
+}
+
+/// Suffixes and their formats; `.gz` may follow those of text.
+const SUFFIXES: &[(&str, Format)] = &[
+    ("npy", Format::Npy),
+    ("npz", Format::Npz),
+    ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
+    ("txt", Format::Blanks),
+    ("dat", Format::Blanks),
+    ("parquet", Format::Parquet),
+    ("arrow", Format::Arrow),
+    ("feather", Format::Arrow),
+    ("xyz", Format::Xyz),
+    ("extxyz", Format::Xyz),
+];
+
+/// What to read of a file, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The columns to read, by name or number from 0, in this order; all when `None`.
+    pub columns: Option<Vec<String>>,
+    /// The array of an NPZ archive, or the number of a frame of XYZ; `FILE:MEMBER` says the same.
+    pub member: Option<String>,
+    /// Whether the first row of a text is its header; found out from its cells when `None`.
+    pub header: Option<bool>,
+    /// The format, where the suffix does not say it.
+    pub format: Option<Format>,
+}
+
+/// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an archive).
+///
+/// Numbers of text and integers become f64; single-precision files stay f32.
+///
+/// # Errors
+/// `Request` for an unknown suffix, column or array; `Input` when the file is damaged or holds no table of numbers;
+/// `Resource` beyond the budget.
+pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    let (file, member) = split_member(path);
+    let member = member.or(options.member.as_deref());
+    let known = options.format.or_else(|| format_of(file));
+    if known.is_none() && file != "-" {
+        return Err(unknown_suffix(file));
+    }
+    let source = Source::open(file, budget)?;
+    let format = match known {
+        Some(format) => format,
+        None => sniff(&source)?,
+    };
+    read_source(&source, format, member, options, budget)
+}
+
+/// Reads the table in `source`, which has the given format.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn read_source(
+    source: &Source,
+    format: Format,
+    member: Option<&str>,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Table> {
+    let columns = options.columns.as_deref();
+    let separator = match format {
+        Format::Csv => Separator::Byte(b','),
+        Format::Tsv => Separator::Byte(b'\t'),
+        Format::Blanks => Separator::Blanks,
+        Format::Npy => return select(read_npy(source, budget)?, columns, source.name(), budget),
+        Format::Npz => return select(read_npz(source, member, budget)?, columns, source.name(), budget),
+        Format::Xyz => return select(xyz_frame(source, member, budget)?, columns, source.name(), budget),
+        Format::Parquet => return parquet(source, columns, budget),
+        Format::Arrow => return arrow(source, columns, budget),
+    };
+    if columns.is_some_and(<[String]>::is_empty) {
+        return Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"));
+    }
+    read_csv(source, separator, columns, options.header, budget)
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
+    crate::parquet_table::read_parquet(source, columns, budget)
+}
+#[cfg(feature = "parquet")]
+fn arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
+    crate::arrow_table::read_arrow(source, columns, budget)
+}
+#[cfg(not(feature = "parquet"))]
+fn parquet(source: &Source, _columns: Option<&[String]>, _budget: &Budget) -> Result<Table> {
+    Err(without_feature(source.name()))
+}
+#[cfg(not(feature = "parquet"))]
+fn arrow(source: &Source, _columns: Option<&[String]>, _budget: &Budget) -> Result<Table> {
+    Err(without_feature(source.name()))
+}
+
+/// The refusal of Parquet and Arrow by a build without them.
+#[cfg(not(feature = "parquet"))]
+pub(crate) fn without_feature(name: &str) -> Error {
+    Error::request("this build of zipfold does not know Parquet and Arrow files")
+        .at(name)
+        .remedy("a build with the feature `parquet`, or .npy and .csv files")
+}
+
+/// The suffix of `path` in lower case, without `.gz`.
+pub(crate) fn suffix(path: &str) -> Option<String> {
+    let lower = path.to_ascii_lowercase();
+    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
+    Path::new(plain).extension().map(|s| s.to_string_lossy().into_owned())
+}
+
+fn format_of(path: &str) -> Option<Format> {
+    let suffix = suffix(path)?;
+    let format = SUFFIXES.iter().find(|(name, _)| *name == suffix)?.1;
+    let text = matches!(format, Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz);
+    (text || !path.to_ascii_lowercase().ends_with(".gz")).then_some(format)
+}
+
+fn unknown_suffix(path: &str) -> Error {
+    let all: Vec<String> = SUFFIXES.iter().map(|(name, _)| format!(".{name}")).collect();
+    Error::request("the suffix does not say which table format this is")
+        .at(path)
+        .limit(format!("{} (and .gz after those of text)", all.join(" ")))
+        .remedy("rename the file with the suffix of its format")
+}
+
+/// `file.npz:name` is the file and the member; a file whose name has the colon wins.
+fn split_member(path: &str) -> (&str, Option<&str>) {
+    if Path::new(path).exists() {
+        return (path, None);
+    }
+    match path.rsplit_once(':') {
+        Some((file, member)) if matches!(format_of(file), Some(Format::Npz | Format::Xyz)) => (file, Some(member)),
+        _ => (path, None),
+    }
+}
+
+/// The format of bytes without a name.
+fn sniff(source: &Source) -> Result<Format> {
+    let mut start = [0; 8];
+    let n = source.read_at(0, &mut start).unwrap_or(0);
+    let binary = [
+        (&b"\x93NUMPY"[..], Format::Npy),
+        (b"PK\x03\x04", Format::Npz),
+        (b"PAR1", Format::Parquet),
+        (b"ARROW1", Format::Arrow),
+    ];
+    if let Some((_, format)) = binary.iter().find(|(magic, _)| start[..n].starts_with(magic)) {
+        return Ok(*format);
+    }
+    let mut text = source.text()?;
+    let mut line = Vec::new();
+    while crate::guard::next_line(&mut *text, &mut line).unwrap_or(false) {
+        match line.trim_ascii() {
+            [] | [b'#', ..] => {}
+            cells if cells.contains(&b'\t') => return Ok(Format::Tsv),
+            cells if cells.contains(&b',') => return Ok(Format::Csv),
+            _ => return Ok(Format::Blanks),
+        }
+    }
+    Ok(Format::Csv)
+}
+
+/// The positions of one frame: the one chosen, or the only one.
+fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<Table> {
+    let mut frames = read_xyz(source, budget)?;
+    let Some(member) = member else {
+        let first = frames.next().unwrap_or_else(|| {
+            Err(Error::input("the file holds no frame").at(source.name()).remedy("give a file with at least one frame"))
+        })?;
+        return match frames.next() {
+            None => Ok(first.positions),
+            Some(Err(e)) => Err(e),
+            Some(Ok(_)) => Err(Error::request("the file holds several frames, a table is one")
+                .at(source.name())
+                .remedy(format!("{}:0 for the first frame; `zipfold rdf` reads all of them", source.name()))),
+        };
+    };
+    let number: usize = member.parse().map_err(|_| {
+        Error::request(format!("'{member}' is not the number of a frame")).at(source.name()).remedy("a number from 0")
+    })?;
+    let mut seen = 0;
+    for frame in frames {
+        let frame = frame?;
+        if seen == number {
+            return Ok(frame.positions);
+        }
+        seen += 1;
+    }
+    Err(Error::request(format!("there is no frame {number}"))
+        .at(source.name())
+        .limit(format!("{seen} frames"))
+        .remedy("a number from 0"))
+}

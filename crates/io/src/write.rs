@@ -1,0 +1,145 @@
+//! Results to files, by suffix.
+
+use crate::atomic::{Output, OutputOptions};
+use crate::csv_write::{write_csv, write_csv_rows};
+use crate::npy::{NpyElement, write_npy};
+use crate::npz::NpzWriter;
+use crate::read::suffix;
+use zipfold_core::{Error, Result};
+
+/// The numbers of one column.
+#[derive(Clone, Copy, Debug)]
+pub enum Column<'a> {
+    /// Counts and indices.
+    U64(&'a [u64]),
+    /// Signed integers.
+    I64(&'a [i64]),
+    /// Double precision.
+    F64(&'a [f64]),
+    /// Single precision.
+    F32(&'a [f32]),
+}
+
+impl Column<'_> {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Column::U64(items) => items.len(),
+            Column::I64(items) => items.len(),
+            Column::F64(items) => items.len(),
+            Column::F32(items) => items.len(),
+        }
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Writes named columns of one length to `path`: .csv, .tsv, .parquet, .npz (an array each), or CSV to `-`.
+/// `comments` go into `#` lines of text and the metadata of Parquet.
+///
+/// # Errors
+/// `Request` for another suffix, an existing file without `force`, or a folder that cannot be written; `Resource` when
+/// the disk is full.
+pub fn write_columns(
+    path: &str,
+    columns: &[(&str, Column<'_>)],
+    comments: &[String],
+    options: OutputOptions,
+) -> Result<()> {
+    let suffix = if path == "-" { Some("csv".to_owned()) } else { plain_suffix(path) };
+    match suffix.as_deref() {
+        Some("csv") => write_csv(Output::create(path, options)?, b',', columns, comments),
+        Some("tsv") => write_csv(Output::create(path, options)?, b'\t', columns, comments),
+        Some("npz") => {
+            let mut archive = NpzWriter::new(Output::create(path, options)?);
+            for (name, column) in columns {
+                add(&mut archive, name, &[column.len()], *column)?;
+            }
+            archive.finish()
+        }
+        #[cfg(feature = "parquet")]
+        Some("parquet") => crate::parquet_write::write_parquet(Output::create(path, options)?, columns, comments),
+        #[cfg(not(feature = "parquet"))]
+        Some("parquet") => Err(crate::read::without_feature(path)),
+        _ => Err(unknown(path, ".csv .tsv .parquet .npz")),
+    }
+}
+
+/// Writes one array of `shape` (in C order) to `path`: .npy, or .csv and .tsv for one or two dimensions; NPY to `-`.
+///
+/// # Errors
+/// As [`write_columns`]; `Internal` when `data` do not fill `shape`.
+pub fn write_array(path: &str, shape: &[usize], data: Column<'_>, options: OutputOptions) -> Result<()> {
+    if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(data.len()) {
+        return Err(Error::internal(format!("{} elements do not fill the shape {shape:?}", data.len())).at(path));
+    }
+    let suffix = if path == "-" { Some("npy".to_owned()) } else { plain_suffix(path) };
+    let separator = match suffix.as_deref() {
+        Some("npy") => return write_array_npy(path, shape, data, options),
+        Some("csv") => b',',
+        Some("tsv") => b'\t',
+        _ => return Err(unknown(path, ".npy .csv .tsv")),
+    };
+    let cols = match shape {
+        [_] => 1,
+        [_, cols] => *cols,
+        _ => {
+            let what = format!("text has no form for {} dimensions", shape.len());
+            return Err(Error::request(what).at(path).limit("1 or 2 dimensions").remedy("-o with .npy"));
+        }
+    };
+    write_csv_rows(Output::create(path, options)?, separator, cols, data)
+}
+
+/// Writes named arrays, each of its own shape, to the NPZ archive `path`.
+///
+/// # Errors
+/// As [`write_columns`].
+pub fn write_arrays(path: &str, arrays: &[(&str, &[usize], Column<'_>)], options: OutputOptions) -> Result<()> {
+    if plain_suffix(path).as_deref() != Some("npz") {
+        return Err(unknown(path, ".npz"));
+    }
+    let mut archive = NpzWriter::new(Output::create(path, options)?);
+    for (name, shape, column) in arrays {
+        add(&mut archive, name, shape, *column)?;
+    }
+    archive.finish()
+}
+
+fn add(archive: &mut NpzWriter, name: &str, shape: &[usize], column: Column<'_>) -> Result<()> {
+    match column {
+        Column::U64(items) => archive.add(name, shape, items),
+        Column::I64(items) => archive.add(name, shape, items),
+        Column::F64(items) => archive.add(name, shape, items),
+        Column::F32(items) => archive.add(name, shape, items),
+    }
+}
+
+fn write_array_npy(path: &str, shape: &[usize], data: Column<'_>, options: OutputOptions) -> Result<()> {
+    match data {
+        Column::U64(items) => npy(path, shape, items, options),
+        Column::I64(items) => npy(path, shape, items, options),
+        Column::F64(items) => npy(path, shape, items, options),
+        Column::F32(items) => npy(path, shape, items, options),
+    }
+}
+
+fn npy<T: NpyElement>(path: &str, shape: &[usize], items: &[T], options: OutputOptions) -> Result<()> {
+    let mut out = Output::create(path, options)?;
+    write_npy(&mut out, shape, items).map_err(|e| out.error(&e))?;
+    out.commit()
+}
+
+/// The suffix, unless the name says that the output be packed, which it is not.
+fn plain_suffix(path: &str) -> Option<String> {
+    if path.to_ascii_lowercase().ends_with(".gz") { None } else { suffix(path) }
+}
+
+fn unknown(path: &str, suffixes: &str) -> Error {
+    Error::request("this result cannot be written to a file of this suffix")
+        .at(path)
+        .limit(suffixes)
+        .remedy("-o with one of these suffixes")
+}

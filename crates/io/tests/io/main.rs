@@ -1,0 +1,9 @@
+//! Round trips, refusals and corruption of every format.
+
+mod arrays;
+mod corruption;
+mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod scratch;
+mod text;

@@ -1,0 +1,104 @@
+//! Parquet and Arrow.
+
+use crate::corruption::Lcg;
+use crate::scratch::{Scratch, explained, read, read_columns, refused, values};
+use std::sync::Arc;
+use zipfold_core::{Blame, Budget, Precision};
+use zipfold_io::guard::Source;
+use zipfold_io::read::read_source;
+use zipfold_io::{Column, Format, OutputOptions, ReadOptions, write_columns};
+
+fn pairs(scratch: &Scratch) -> String {
+    let path = scratch.path("p.parquet");
+    let columns = [
+        ("i", Column::U64(&[0, 1, 2])),
+        ("j", Column::I64(&[-1, 5, 6])),
+        ("value", Column::F64(&[0.5, f64::NAN, 2.5])),
+    ];
+    write_columns(&path, &columns, &["made by a test".to_owned()], OutputOptions::default()).unwrap();
+    path
+}
+
+#[test]
+fn columns_return_from_parquet() {
+    let scratch = Scratch::new();
+    let path = pairs(&scratch);
+    let table = read(&path).unwrap();
+    assert_eq!(table.names().unwrap(), ["i", "j", "value"]);
+    assert_eq!((table.rows(), table.get(0, 1), table.get(2, 2)), (3, -1.0, 2.5));
+    assert!(table.get(1, 2).is_nan());
+    assert_eq!(values(&read_columns(&path, &["j", "i"]).unwrap()), [-1.0, 0.0, 5.0, 1.0, 6.0, 2.0]);
+    explained(&read_columns(&path, &["k"]).unwrap_err(), Blame::Request, &["'k'", "i, j, value"]);
+    let single = scratch.path("s.parquet");
+    write_columns(&single, &[("x", Column::F32(&[1.5; 20_000]))], &[], OutputOptions::default()).unwrap();
+    let table = read(&single).unwrap();
+    assert_eq!((table.precision(), table.rows()), (Precision::F32, 20_000));
+    let large = scratch.path("l.parquet");
+    write_columns(&large, &[("n", Column::U64(&[u64::MAX]))], &[], OutputOptions::default()).unwrap();
+    explained(&read(&large).unwrap_err(), Blame::Input, &["18446744073709551615", "2^53"]);
+}
+
+fn arrow_file(compression: Option<arrow_ipc::CompressionType>) -> Vec<u8> {
+    use arrow_array::{BooleanArray, Float32Array, Int32Array, RecordBatch, StringArray};
+    let columns: Vec<(&str, arrow_array::ArrayRef)> = vec![
+        ("id", Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]))),
+        ("name", Arc::new(StringArray::from(vec!["a", "b", "c"]))),
+        ("x", Arc::new(Float32Array::from(vec![0.5, 1.5, 2.5]))),
+        ("flag", Arc::new(BooleanArray::from(vec![true, false, true]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let options = arrow_ipc::writer::IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn arrow_columns_are_read_packed_and_plain() {
+    use arrow_ipc::CompressionType as C;
+    let scratch = Scratch::new();
+    for compression in [None, Some(C::LZ4_FRAME), Some(C::ZSTD)] {
+        let path = scratch.file("a.feather", &arrow_file(compression));
+        let table = read_columns(&path, &["flag", "id"]).unwrap();
+        assert_eq!((table.get(0, 0), table.get(0, 1), table.get(2, 1)), (1.0, 1.0, 3.0));
+        assert!(table.get(1, 1).is_nan());
+        assert_eq!(read_columns(&path, &["x"]).unwrap().precision(), Precision::F32);
+        explained(&read(&path).unwrap_err(), Blame::Input, &["'name'", "--columns id,x,flag"]);
+    }
+}
+
+#[test]
+fn damaged_columns_are_refused() {
+    let scratch = Scratch::new();
+    let path = pairs(&scratch);
+    let parquet = std::fs::read(&path).unwrap();
+    for (name, bytes) in [("a.parquet", &parquet), ("a.arrow", &arrow_file(None))] {
+        refused(name, b"", Blame::Input, &["0 bytes"]);
+        refused(name, &bytes[..bytes.len() - 1], Blame::Input, &["damaged"]);
+        refused(name, &bytes[bytes.len() / 2..], Blame::Input, &[]);
+    }
+}
+
+#[test]
+fn random_damage_is_contained() {
+    let scratch = Scratch::new();
+    let parquet = std::fs::read(pairs(&scratch)).unwrap();
+    let plain = arrow_file(None);
+    let packed = arrow_file(Some(arrow_ipc::CompressionType::LZ4_FRAME));
+    let mut random = Lcg(11);
+    let options = ReadOptions { columns: Some(vec!["x".to_owned()]), ..ReadOptions::default() };
+    for _ in 0..1500 {
+        for (format, bytes, options) in [
+            (Format::Parquet, &parquet, &ReadOptions::default()),
+            (Format::Arrow, &plain, &options),
+            (Format::Arrow, &packed, &options),
+        ] {
+            let budget = Budget::new(1 << 24);
+            let damaged = random.damage(bytes);
+            let source = Source::whole("damaged", &mut &damaged[..], &budget).unwrap();
+            if let Err(e) = read_source(&source, format, None, options, &budget) {
+                assert!(e.place().is_some() && e.remedy_text().is_some(), "{e}");
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The choice of a plan: tile sides from caches and folds, precision, predicted time.
+
+use crate::machine::{Isa, Machine};
+use crate::tiles::Tiling;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use zipfold_core::fold::{BLOCK, Fold};
+use zipfold_core::{Error, Job, Precision, Result};
+
+/// Choices made by hand: `--set key=value`.
+pub type Settings = BTreeMap<String, String>;
+
+/// How a job is run. A plan changes speed, never meaning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// `cpu`.
+    pub backend: String,
+    /// The kernel family.
+    pub family: String,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Threads.
+    pub threads: usize,
+    /// Tile sides.
+    pub tiling: Tiling,
+    /// Consecutive tiles that one thread folds into one partial.
+    pub tiles_per_unit: usize,
+    /// The type in which values are computed.
+    pub precision: Precision,
+    /// Cells of the space.
+    pub cells: u64,
+    /// Tiles of the space.
+    pub tiles: usize,
+    /// Operations per cell.
+    pub operations: f64,
+    /// Bytes of states, panels and units in flight.
+    pub peak_bytes: u64,
+    /// Predicted seconds.
+    pub seconds: f64,
+    /// What bounds them.
+    pub bound: String,
+    /// Why each choice was made.
+    pub reasons: Vec<String>,
+}
+
+const KEYS: [&str; 5] = ["tile.rows", "tile.cols", "isa", "unit", "family"];
+
+/// Plans `job` for `machine`.
+///
+/// # Errors
+/// `Request` for settings that do not exist or do not apply.
+pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan> {
+    check_keys(settings)?;
+    let isa = isa(machine, settings)?;
+    let precision = precision(job);
+    let mut reasons = vec![];
+    let tiling = tiling(job, machine, settings, &mut reasons)?;
+    let tiles = tiling.tiles(&job.space).len();
+    let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
+    let (per_component, per_pair) = job.low.operations();
+    let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
+    let cells = job.space.size()?;
+    let lanes = (isa.lanes() * 8 / precision.bytes()) as f64;
+    let compute = cells as f64 * operations / (lanes * machine.vector_rate * machine.threads as f64);
+    let (n, m) = (job.space.n, job.space.m);
+    let write = job.folds.iter().map(|f| dense_bytes(f, n, m, precision)).sum::<u64>() as f64 / machine.write_rate;
+    let bound = if write > compute { "writing the result" } else { "arithmetic" };
+    Ok(Plan {
+        backend: "cpu".into(),
+        family: settings.get("family").cloned().unwrap_or_else(|| family(job).into()),
+        isa,
+        threads: machine.threads,
+        tiling,
+        tiles_per_unit,
+        precision,
+        cells,
+        tiles,
+        operations,
+        peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>() + working_bytes(job, machine.threads, tiling),
+        seconds: compute.max(write),
+        bound: bound.into(),
+        reasons,
+    })
+}
+
+fn check_keys(settings: &Settings) -> Result<()> {
+    match settings.keys().find(|k| !KEYS.contains(&k.as_str())) {
+        None => Ok(()),
+        Some(odd) => {
+            let e = Error::request(format!("no plan choice '{odd}'")).at("--set");
+            Err(e.remedy(format!("one of {}", KEYS.join(", "))))
+        }
+    }
+}
+
+fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
+    let Some(name) = settings.get("isa") else { return Ok(machine.isa) };
+    let known = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
+    let wanted = known.into_iter().find(|i| i.name() == name);
+    match wanted.filter(|i| *i <= machine.isa) {
+        Some(isa) => Ok(isa),
+        None => {
+            let have: Vec<&str> = known.iter().filter(|i| **i <= machine.isa).map(|i| i.name()).collect();
+            Err(Error::request(format!("this machine has no instruction set '{name}'"))
+                .at("--set isa")
+                .remedy(have.join(", ")))
+        }
+    }
+}
+
+/// Matrices are computed in the precision asked for; counts, joins, neighbours and sums always in f64, exactly.
+fn precision(job: &Job) -> Precision {
+    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    // A cut-off decides in f64, like every predicate.
+    if dense && job.near_root.is_none() { job.precision } else { Precision::F64 }
+}
+
+/// What the CPU backend will use: a sweep for plain histograms of distances, blocks of packed rows for long rows.
+fn family(job: &Job) -> &'static str {
+    let recognised = job.low.stages.iter().flat_map(|s| &s.reduces).any(|r| job.low.zip_form(*r).is_some());
+    match job.folds.as_slice() {
+        [Fold::Histogram(_)] if job.low.dim <= 4 => "points",
+        _ if recognised && job.low.dim >= 16 => "dense",
+        _ => "lanes",
+    }
+}
+
+fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
+    let Some(text) = settings.get(key) else { return Ok(None) };
+    match text.parse::<usize>().ok().filter(|v| *v > 0 && *v <= 1 << 24) {
+        Some(v) => Ok(Some(v)),
+        None => Err(Error::request(format!("'{text}' is no size")).at(format!("--set {key}")).limit("1 to 16777216")),
+    }
+}
+
+fn tiling(job: &Job, machine: &Machine, settings: &Settings, reasons: &mut Vec<String>) -> Result<Tiling> {
+    let nearest = job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
+    // A block of columns (one panel) stays in the second-level cache while the rows of the tile pass over it.
+    let panel = BLOCK * job.low.dim.max(1) * 8;
+    let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
+    let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
+    let rows = rows.min(job.space.n.div_ceil(machine.threads * 4).max(1));
+    reasons.push(format!("a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes", machine.l2));
+    if nearest {
+        reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
+    }
+    let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
+    Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)))
+}
+
+fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<usize> {
+    if let Some(by_hand) = number(settings, "unit")? {
+        return Ok(by_hand);
+    }
+    let state: u64 = job.folds.iter().filter(|f| matches!(f, Fold::Histogram(_))).map(|f| f.bytes(0, 0)).sum();
+    // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
+    let by_state = (state / 8 * 16).div_ceil((BLOCK * BLOCK * 64) as u64) as usize;
+    Ok(by_state.clamp(1, (tiles / (threads * 8)).max(1)))
+}
+
+fn fold_operations(job: &Job) -> f64 {
+    let one = |f: &Fold| match f {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => 1.0,
+        Fold::Rows(_) => 4.0,
+        Fold::Nearest(_) => 4.0,
+        Fold::Histogram(h) => 24.0 * h.axes.len() as f64,
+        Fold::Select(_) => 3.0,
+    };
+    job.folds.iter().map(one).sum()
+}
+
+/// Bytes of a dense result.
+pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64 {
+    let (n, m, bytes) = (n as u64, m as u64, precision.bytes() as u64);
+    match fold {
+        Fold::Matrix { .. } => n.saturating_mul(m).saturating_mul(bytes),
+        Fold::Condensed { .. } => n.saturating_mul(n.saturating_sub(1)).saturating_mul(bytes) / 2,
+        _ => 0,
+    }
+}
+
+/// Bytes of hoisted rows and of what the threads hold.
+pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
+    let side =
+        |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
+    let nodes = job.low.formula.nodes().len() as u64;
+    let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
+    let tile = (tiling.rows + tiling.cols) as u64 * 64;
+    let packed = if job.low.dim >= 16 { 2 } else { 1 };
+    packed * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile)
+}

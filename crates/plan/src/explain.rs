@@ -1,0 +1,52 @@
+//! A plan for people.
+
+use crate::choose::Plan;
+use zipfold_core::Job;
+use zipfold_core::budget::human_bytes;
+
+/// The choice, the numbers behind it, peak bytes and predicted time, a line each.
+pub fn explain(job: &Job, plan: &Plan) -> String {
+    let low = &job.low;
+    let (loops, singles) = low.operations();
+    let forms: Vec<String> = low
+        .stages
+        .iter()
+        .flat_map(|s| &s.reduces)
+        .map(|r| match low.zip_form(*r) {
+            Some((form, ..)) => format!("{form:?}"),
+            None => "general".into(),
+        })
+        .collect();
+    let mut lines = vec![
+        format!("space      {:?} of {} × {} rows, {} cells", job.space.cells, job.space.n, job.space.m, plan.cells),
+        format!(
+            "pair       {} components, {loops} operations each, {singles} once a pair; reductions: {}",
+            low.dim,
+            if forms.is_empty() { "none".into() } else { forms.join(", ") }
+        ),
+        format!(
+            "hoisted    {} vectors and {} numbers a row of x, {} and {} a row of y",
+            low.streams[0].len(),
+            low.attrs[0].len(),
+            low.streams[1].len(),
+            low.attrs[1].len()
+        ),
+        format!("symmetry   {}", if job.symmetric { "f(x, y) = f(y, x)" } else { "none" }),
+        format!(
+            "backend    {}, family {}, {} × {} threads, {:?}",
+            plan.backend,
+            plan.family,
+            plan.isa.name(),
+            plan.threads,
+            plan.precision
+        ),
+        format!(
+            "tiles      {} of {} × {} cells, {} to a unit",
+            plan.tiles, plan.tiling.rows, plan.tiling.cols, plan.tiles_per_unit
+        ),
+        format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
+        format!("predicted  {:.3} s, bound by {}", plan.seconds, plan.bound),
+    ];
+    lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
+    lines.join("\n")
+}

@@ -1,0 +1,86 @@
+//! Tiles: numbered rectangles of cells that cover a space, in row-major order (the merge order).
+
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use zipfold_core::fold::BLOCK;
+use zipfold_core::{Cells, Space};
+
+/// A rectangle of cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Rows of x.
+    pub rows: Range<usize>,
+    /// Rows of y.
+    pub cols: Range<usize>,
+}
+
+/// How a space is cut. Sides are multiples of [`BLOCK`], so that sums have the same bits for every tiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tiling {
+    /// Rows of a tile.
+    pub rows: usize,
+    /// Columns of a tile.
+    pub cols: usize,
+}
+
+impl Tiling {
+    /// Tiles of at least one block, sides rounded up to blocks.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        let up = |v: usize| v.max(1).div_ceil(BLOCK) * BLOCK;
+        Tiling { rows: up(rows), cols: up(cols) }
+    }
+    /// The tiles of `space` that hold cells, in merge order.
+    pub fn tiles(&self, space: &Space) -> Vec<Tile> {
+        let mut out = vec![];
+        for r in (0..space.n).step_by(self.rows) {
+            let rows = r..(r + self.rows).min(space.n);
+            for c in (0..space.m).step_by(self.cols) {
+                let cols = c..(c + self.cols).min(space.m);
+                let empty = match space.cells {
+                    Cells::Triangle | Cells::Diagonal => cols.end <= rows.start,
+                    _ => false,
+                };
+                if !empty {
+                    out.push(Tile { rows: rows.clone(), cols });
+                }
+            }
+        }
+        out
+    }
+    /// The share `index` of `parts` of `tiles`, balanced by cells: shares are consecutive and cover all.
+    pub fn share(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
+        let cells = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
+        let total: u128 = tiles.iter().map(cells).sum();
+        let bound = |part: usize| total * part as u128 / parts as u128;
+        let mut before = 0;
+        let mut mine = vec![];
+        for tile in tiles {
+            let inside = before >= bound(index) && (before < bound(index + 1) || index + 1 == parts);
+            before += cells(&tile);
+            if inside {
+                mine.push(tile);
+            }
+        }
+        mine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_and_shares_cover_every_cell_once() {
+        for cells in [Cells::Cross, Cells::Triangle, Cells::Diagonal, Cells::Ordered, Cells::Square] {
+            for n in [0usize, 1, 127, 128, 129, 700] {
+                let space = Space { cells, n, m: if cells == Cells::Cross { 300 } else { n }, near: None };
+                let tiling = Tiling::new(200, 100);
+                let count = |tiles: &[Tile]| tiles.iter().map(|t| space.count(&t.rows, &t.cols)).sum::<u64>();
+                let all = tiling.tiles(&space);
+                assert_eq!(count(&all), space.size().unwrap());
+                let shared: Vec<Tile> = (0..7).flat_map(|i| tiling.share(&space, all.clone(), i, 7)).collect();
+                assert_eq!(shared, all);
+            }
+        }
+    }
+}

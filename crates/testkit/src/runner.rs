@@ -1,0 +1,196 @@
+//! Runs a case on the oracle and on the engine, for every instruction set present, 1 and 2 threads, and two tilings.
+
+use crate::case::{Case, Wanted};
+use crate::compare::{Numbers, close, difference, of_output, of_state, same};
+use zipfold::run::with_ranges;
+use zipfold::{Options, Target, run};
+use zipfold_core::fold::Fold;
+use zipfold_core::oracle::{self, Answer};
+use zipfold_core::pair::named::{self, Scale};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Budget, Data, Error, Job, Precision, Problem, Table, describe};
+
+/// What is wrong with the case, if anything; one line each.
+pub fn check(case: &Case) -> Vec<String> {
+    let outcome = match (&case.rest.error, value(case)) {
+        (Some(wanted), Err(e)) => refusal(wanted, &e),
+        (Some(_), Ok(found)) if found.is_empty() => vec!["no error".into()],
+        (_, Ok(found)) => found,
+        (None, Err(e)) => vec![format!("refused: {e}")],
+    };
+    outcome.into_iter().map(|line| format!("{}: {line}", case.name)).collect()
+}
+
+fn refusal(wanted: &Wanted, e: &Error) -> Vec<String> {
+    let (blame, text) = (format!("{:?}", e.blame()).to_lowercase(), e.to_string());
+    let mut found = vec![];
+    if blame != wanted.blame {
+        found.push(format!("blamed on {blame}, wanted {}: {text}", wanted.blame));
+    }
+    let missing = wanted.contains.iter().filter(|w| !text.contains(*w));
+    found.extend(missing.map(|w| format!("'{w}' is not in: {text}")));
+    found
+}
+
+fn value(case: &Case) -> Result<Vec<String>, Error> {
+    let problem = case.problem()?;
+    let data = case.data(&problem)?;
+    let options = Options { threads: 1, ..Options::default() };
+    let problem = with_ranges(&problem, &data, &options)?;
+    let job = describe(&problem, data.clone())?;
+    let machine = zipfold::cpu::detect(1, 1 << 32);
+    zipfold::plan::choose(&job, &machine, &case.rest.set)?;
+    let answer = oracle::run(&job)?;
+    let by_oracle = numbers(&job, &answer);
+    let mut found = expected(case, &by_oracle);
+    for variant in variants(case) {
+        let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
+        let job = describe(&wide, data.clone())?;
+        let got = on_engine(&wide, &job, &variant)?;
+        found.extend(differences(&got, &by_oracle, &variant));
+    }
+    if let Some(bound) = bound(&problem, &job) {
+        found.extend(in_single(&problem, &data, bound)?);
+    }
+    Ok(found)
+}
+
+/// The numbers of every fold, by the oracle.
+pub fn numbers(job: &Job, answer: &Answer) -> Vec<Numbers> {
+    let one = |(at, fold): (usize, &Fold)| match fold {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => vec![("values", answer.values[at].clone())],
+        _ => of_state(fold, &answer.states[at]),
+    };
+    job.folds.iter().enumerate().map(one).collect()
+}
+
+fn expected(case: &Case, got: &[Numbers]) -> Vec<String> {
+    let rest = &case.rest;
+    let mut found = vec![];
+    if rest.expect.len() > got.len() {
+        found.push(format!("{} folds, values for {}", got.len(), rest.expect.len()));
+    }
+    let first = |part: &str| got[0].iter().find(|(name, _)| *name == part).map(|(_, v)| v.clone()).unwrap_or_default();
+    let mut compare = |what: &'static str, got: Vec<f64>, wanted: &[f64]| {
+        let odd = difference(&vec![(what, got)], &vec![(what, wanted.to_vec())], |a, b| close(a, b, rest.within));
+        found.extend(odd.map(|d| format!("oracle: {d}")));
+    };
+    for (numbers, wanted) in got.iter().zip(&rest.expect) {
+        compare("values", numbers[0].1.clone(), wanted);
+    }
+    if let Some(means) = &rest.means {
+        compare("means", first("means"), means);
+    }
+    if let Some(sums) = &rest.sums {
+        compare("sums", first("sums"), sums);
+    }
+    found
+}
+
+/// A way to run a case.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// Instruction set.
+    pub isa: &'static str,
+    /// Threads.
+    pub threads: usize,
+    /// Tile sides, 0 for the planner's.
+    pub tile: usize,
+    settings: zipfold::plan::Settings,
+}
+
+impl Variant {
+    /// Run options.
+    pub fn options(&self) -> Options<'static> {
+        let mut settings = self.settings.clone();
+        settings.insert("isa".into(), self.isa.into());
+        if self.tile > 0 {
+            settings.insert("tile.rows".into(), self.tile.to_string());
+            settings.insert("tile.cols".into(), self.tile.to_string());
+        }
+        Options { threads: self.threads, settings, budget: Budget::unlimited(), ..Options::default() }
+    }
+}
+
+/// The instruction sets of this machine.
+pub fn isas() -> Vec<&'static str> {
+    use zipfold::plan::Isa;
+    let have = zipfold::cpu::machine::isa();
+    [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= have).map(Isa::name).collect()
+}
+
+fn variants(case: &Case) -> Vec<Variant> {
+    let settings = &case.rest.set;
+    let of = |isa| {
+        [(1, 0), (2, 128), (2, 0), (1, 128)].map(|(threads, tile)| Variant {
+            isa,
+            threads,
+            tile,
+            settings: settings.clone(),
+        })
+    };
+    isas().into_iter().flat_map(of).collect()
+}
+
+/// The numbers of every fold, by the engine.
+///
+/// # Errors
+/// Those of the run.
+pub fn on_engine(problem: &Problem, job: &Job, variant: &Variant) -> Result<Vec<Numbers>, Error> {
+    let options = variant.options();
+    let machine = zipfold::cpu::detect(options.threads, 1 << 32);
+    let plan = zipfold::plan::choose(job, &machine, &options.settings)?;
+    let outcome = run(problem, job, plan, &Target::Memory, &options)?;
+    Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
+}
+
+fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<String> {
+    let each = got.iter().zip(wanted).enumerate();
+    let odd = each.filter_map(|(fold, (g, w))| difference(g, w, same).map(|d| (fold, d)));
+    odd.map(|(fold, d)| format!("{} x{} tile {} fold {fold}: {d}", variant.isa, variant.threads, variant.tile))
+        .collect()
+}
+
+/// How values in single precision are bounded: named metrics have a scale, and matrices alone are computed so.
+fn bound(problem: &Problem, job: &Job) -> Option<Scale> {
+    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let named = named::find(problem.pair.metric.as_deref()?)?;
+    (dense && problem.cell.is_none() && problem.nan != NanPolicy::Skip).then_some(named.scale)
+}
+
+/// Runs on the inputs rounded to f32, and holds the values to the oracle's of the same inputs.
+fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>, Error> {
+    let (x, y) = (rounded(&data.x)?, data.y.as_ref().map(rounded).transpose()?);
+    let job = describe(&Problem { precision: Some(Precision::F32), ..problem.clone() }, Data { x, y, ..data.clone() })?;
+    let wanted = numbers(&job, &oracle::run(&job)?);
+    let norm = |t: &Table| {
+        (0..t.rows()).map(|r| (0..t.cols()).map(|k| t.get(r, k).powi(2)).sum::<f64>().sqrt()).fold(0.0, f64::max)
+    };
+    let top = norm(&job.x) * norm(job.other());
+    let near = |a: f64, b: f64| {
+        let size = match scale {
+            Scale::Relative => b.abs(),
+            Scale::Fixed(v) => v.max(b.abs()),
+            Scale::Norms => top.max(b.abs()),
+        };
+        same(a, b) || a == b || (a - b).abs() <= 1e-5 * size
+    };
+    let variant = Variant { isa: isas()[isas().len() - 1], threads: 1, tile: 0, settings: Default::default() };
+    let got = on_engine(problem, &job, &variant)?;
+    let odd = got.iter().zip(&wanted).filter_map(|(g, w)| difference(g, w, near));
+    Ok(odd.map(|d| format!("f32: {d}")).collect())
+}
+
+/// A variant without choices made by hand.
+pub fn plain(isa: &'static str, threads: usize, tile: usize) -> Variant {
+    Variant { isa, threads, tile, settings: Default::default() }
+}
+
+fn rounded(table: &Table) -> Result<Table, Error> {
+    let items = (0..table.rows() * table.cols()).map(|at| table.elements().get(at) as f32).collect();
+    let out = Table::f32(table.rows(), table.cols(), items)?;
+    match table.names() {
+        Some(names) => out.with_names(names.to_vec()),
+        None => Ok(out),
+    }
+}

@@ -1,0 +1,5 @@
+//! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
+
+mod cases;
+mod formulas;
+mod partials;

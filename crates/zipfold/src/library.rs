@@ -1,0 +1,149 @@
+//! The short way in from Rust: `pairs(&a).with(&b).metric("cityblock").matrix()`.
+
+use crate::run::{Options, Outcome, Output, Target, run_problem};
+use zipfold_core::describe::Data;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Fold, RowOp, State};
+use zipfold_core::pair::parse::Param;
+use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
+use zipfold_core::{Cells, Error, Job, Result, Table};
+
+/// A question about all pairs of rows, under construction.
+#[derive(Clone, Debug)]
+pub struct Pairs {
+    problem: Problem,
+    data: Data,
+}
+
+/// All pairs of rows of `x`; add [`Pairs::with`] for pairs of rows of two tables.
+pub fn pairs(x: &Table) -> Pairs {
+    let input = |name: &str| Input { name: name.into(), columns: None, hash: None };
+    let problem = Problem {
+        schema: SCHEMA,
+        x: input("x"),
+        y: None,
+        pair: PairSpec::default(),
+        cells: None,
+        near: None,
+        cell: None,
+        folds: vec![],
+        precision: None,
+        nan: Default::default(),
+    };
+    Pairs { problem, data: Data { x: x.clone(), y: None, weights: vec![] } }
+}
+
+impl Pairs {
+    /// Pairs of a row of x with a row of `y`.
+    pub fn with(mut self, y: &Table) -> Self {
+        self.problem.y = Some(Input { name: "y".into(), columns: None, hash: None });
+        self.data.y = Some(y.clone());
+        self
+    }
+    /// The pair is a named metric.
+    pub fn metric(mut self, name: &str) -> Self {
+        self.problem.pair.metric = Some(name.into());
+        self
+    }
+    /// The pair is a formula.
+    pub fn formula(mut self, text: &str) -> Self {
+        self.problem.pair.formula = Some(text.into());
+        self
+    }
+    /// Binds a number of the formula or metric.
+    pub fn param(mut self, name: &str, value: f64) -> Self {
+        self.problem.pair.params.insert(name.into(), Param::Number(value));
+        self
+    }
+    /// Puts the rows into a periodic box: lengths, or lengths and angles in degrees.
+    pub fn periodic(mut self, cell: &[f64]) -> Self {
+        self.problem.cell = Some(cell.to_vec());
+        self
+    }
+    /// Visits these cells instead of those that the fold suggests.
+    pub fn cells(mut self, cells: Cells) -> Self {
+        self.problem.cells = Some(cells);
+        self
+    }
+    /// Adds a fold.
+    pub fn fold(mut self, fold: FoldSpec) -> Self {
+        self.problem.folds.push(fold);
+        self.data.weights.push(None);
+        self
+    }
+    /// The problem so far.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+    /// Runs all folds in one sweep.
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn run(&self, options: &Options<'_>) -> Result<(Job, Outcome)> {
+        run_problem(&self.problem, &self.data, &Target::Memory, options)
+    }
+    /// The n × m matrix, row-major.
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn matrix(self) -> Result<Vec<f64>> {
+        dense(self.fold(FoldSpec::Matrix {}))
+    }
+    /// SciPy's condensed order of i < j.
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn condensed(self) -> Result<Vec<f64>> {
+        dense(self.fold(FoldSpec::Condensed {}))
+    }
+    /// Counts of `bins` uniform bins from `lo` to `hi` (last edge closed).
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn histogram(self, bins: usize, lo: f64, hi: f64) -> Result<Vec<u64>> {
+        let axis = AxisSpec { bins: Some(bins), range: Some([lo, hi]), ..AxisSpec::default() };
+        let spec = FoldSpec::Histogram {
+            axes: vec![axis],
+            closed: zipfold_core::fold::Closed::Last,
+            weights: None,
+            mean: false,
+        };
+        let (_, outcome) = self.fold(spec).run(&Options::default())?;
+        match outcome.outputs.into_iter().next() {
+            Some(Output::State(State::Histogram(h))) => Ok(h.counts[1..=bins].to_vec()),
+            _ => Err(Error::internal("a histogram gave no counts")),
+        }
+    }
+    /// One number per row of x.
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn rows(self, op: RowOp) -> Result<Vec<f64>> {
+        let (job, outcome) =
+            self.fold(FoldSpec::Reduce { op, along: Along::Row, weights: None }).run(&Options::default())?;
+        match (outcome.outputs.into_iter().next(), &job.folds[0]) {
+            (Some(Output::State(State::Rows(s))), Fold::Rows(f)) => Ok(s.finish(f)),
+            _ => Err(Error::internal("a fold by rows gave no rows")),
+        }
+    }
+    /// Indices and values of the k nearest of every row, each rows × k.
+    ///
+    /// # Errors
+    /// Those of [`run_problem`].
+    pub fn nearest(self, k: usize) -> Result<(Vec<i64>, Vec<f64>)> {
+        let (job, outcome) = self.fold(FoldSpec::Nearest { k, largest: false }).run(&Options::default())?;
+        match (outcome.outputs.into_iter().next(), &job.folds[0]) {
+            (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) => Ok(s.finish(f)),
+            _ => Err(Error::internal("a fold to neighbours gave none")),
+        }
+    }
+}
+
+fn dense(pairs: Pairs) -> Result<Vec<f64>> {
+    let (_, outcome) = pairs.run(&Options::default())?;
+    match outcome.outputs.into_iter().next() {
+        Some(Output::F64(v)) => Ok(v),
+        Some(Output::F32(v)) => Ok(v.into_iter().map(f64::from).collect()),
+        _ => Err(Error::internal("a dense fold gave no values")),
+    }
+}

@@ -1,0 +1,82 @@
+//! From a problem's inputs by name to tables.
+
+use zipfold_core::describe::Data;
+use zipfold_core::problem::{FoldSpec, Input, Problem};
+use zipfold_core::{Budget, Error, Result, Table};
+use zipfold_io::{ReadOptions, read_table};
+
+/// Reads one input.
+///
+/// # Errors
+/// Those of [`read_table`].
+pub fn read_input(input: &Input, budget: &Budget) -> Result<Table> {
+    read_table(&input.name, &ReadOptions { columns: input.columns.clone(), ..ReadOptions::default() }, budget)
+}
+
+/// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates.
+///
+/// # Errors
+/// Those of the readers, and `Request` for weights that do not fit.
+pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
+    let weights = weight_columns(problem);
+    let (x, wx) = split(&problem.x, &weights, budget)?;
+    let second = problem.y.as_ref().map(|y| split(y, &weights, budget)).transpose()?;
+    let (y, wy) = match second {
+        Some((y, wy)) => (Some(y), wy),
+        None => (None, wx.clone()),
+    };
+    let mut all = vec![];
+    for fold in &problem.folds {
+        all.push(match fold {
+            FoldSpec::Histogram { weights: Some(name), .. } => Some([column(&wx, name)?, column(&wy, name)?]),
+            FoldSpec::Reduce { weights: Some(input), .. } => {
+                let table = read_input(input, budget)?;
+                check_rows(&table, &x, y.as_ref(), fold, &input.name)?;
+                Some([table.clone(), table])
+            }
+            _ => None,
+        });
+    }
+    Ok(Data { x, y, weights: all })
+}
+
+fn weight_columns(problem: &Problem) -> Vec<String> {
+    let one = |f: &FoldSpec| match f {
+        FoldSpec::Histogram { weights: Some(name), .. } => Some(name.clone()),
+        _ => None,
+    };
+    problem.folds.iter().filter_map(one).collect()
+}
+
+/// The coordinates, and the weight columns by name.
+fn split(input: &Input, weights: &[String], budget: &Budget) -> Result<(Table, Vec<(String, Table)>)> {
+    if weights.is_empty() {
+        return Ok((read_input(input, budget)?, vec![]));
+    }
+    let columns = input.columns.clone().map(|mut c| {
+        c.extend(weights.iter().filter(|w| !c.contains(w)).cloned().collect::<Vec<_>>());
+        c
+    });
+    let whole = read_input(&Input { columns, ..input.clone() }, budget)?;
+    let picked =
+        weights.iter().map(|w| Ok((w.clone(), whole.select(std::slice::from_ref(w))?))).collect::<Result<_>>()?;
+    let taken = weights.iter().map(|w| whole.column(w)).collect::<Result<Vec<_>>>()?;
+    let rest = |c: usize| whole.names().map_or_else(|| c.to_string(), |n| n[c].clone());
+    let coordinates: Vec<String> = (0..whole.cols()).filter(|c| !taken.contains(c)).map(rest).collect();
+    Ok((whole.select(&coordinates)?, picked))
+}
+
+fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {
+    let found = columns.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
+    found.ok_or_else(|| Error::internal(format!("the weight column '{name}' was not read")))
+}
+
+fn check_rows(weights: &Table, x: &Table, y: Option<&Table>, fold: &FoldSpec, name: &str) -> Result<()> {
+    let by_column = matches!(fold, FoldSpec::Reduce { along: zipfold_core::fold::rows::Along::Column, .. });
+    let rows = if by_column { x.rows() } else { y.unwrap_or(x).rows() };
+    if weights.rows() == rows {
+        return Ok(());
+    }
+    let e = Error::input(format!("{} weights for {rows} rows", weights.rows())).at(name);
+    Err(e.remedy("one weight for every row that is folded away"))
+}

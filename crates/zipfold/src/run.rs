@@ -1,0 +1,454 @@
+//! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
+
+use crate::partial::{self, Partial};
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use zipfold_core::describe::Data;
+use zipfold_core::fold::rows::{Along, RowState};
+use zipfold_core::fold::{Fold, RowOp, State, Tally};
+use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
+use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
+use zipfold_cpu::pairs::dense::Shared;
+use zipfold_cpu::pairs::engine::Element;
+use zipfold_cpu::pairs::{Engine, SharedMatrix, Sink, UnitState, Values};
+use zipfold_io::{NpyFile, OutputOptions};
+use zipfold_plan::choose::{dense_bytes, working_bytes};
+use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
+
+/// How a job is run.
+pub struct Options<'a> {
+    /// Threads, 0 for all.
+    pub threads: usize,
+    /// Memory that the run may hold.
+    pub budget: Budget,
+    /// Plan choices made by hand.
+    pub settings: Settings,
+    /// One balanced share of the space: (index from 0, parts).
+    pub shard: Option<(usize, usize)>,
+    /// Where progress is kept for a resumption.
+    pub checkpoint: Option<PathBuf>,
+    /// Time between checkpoints.
+    pub checkpoint_every: Duration,
+    /// Go on from the checkpoint, if there is one.
+    pub resume: bool,
+    /// Told after every wave of units.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Stops the run at the next wave.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            threads: 0,
+            budget: Budget::unlimited(),
+            settings: Settings::new(),
+            shard: None,
+            checkpoint: None,
+            checkpoint_every: Duration::from_secs(10),
+            resume: false,
+            progress: None,
+            stop: None,
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Cells visited so far.
+    pub cells: u64,
+    /// Cells of this run.
+    pub total: u64,
+}
+
+/// Where a dense result goes.
+#[derive(Clone, Debug, Default)]
+pub enum Target {
+    /// Into memory, within the budget.
+    #[default]
+    Memory,
+    /// Into an `.npy` file, by positional writes.
+    Npy(String, OutputOptions),
+}
+
+/// What a fold gives.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// A dense result in single precision.
+    F32(Vec<f32>),
+    /// A dense result in double precision.
+    F64(Vec<f64>),
+    /// A dense result in its file.
+    Stored,
+    /// A state to finish.
+    State(State),
+}
+
+/// What a run gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The plan that was run.
+    pub plan: Plan,
+    /// By fold.
+    pub outputs: Vec<Output>,
+    /// What happened to the cells.
+    pub tally: Tally,
+    /// Cells of this run.
+    pub cells: u64,
+    /// Seconds of loading and running.
+    pub kernel_seconds: f64,
+}
+
+/// Finds missing histogram ranges, describes, plans and runs `problem`.
+///
+/// # Errors
+/// Those of [`describe()`], [`choose()`] and [`run`].
+pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Options<'_>) -> Result<(Job, Outcome)> {
+    let (job, machine) = ready(problem, data, options)?;
+    let plan = choose(&job, &machine, &options.settings)?;
+    let outcome = run(problem, &job, plan, target, options)?;
+    Ok((job, outcome))
+}
+
+/// The described job and the machine it would run on.
+///
+/// # Errors
+/// Those of [`describe()`].
+pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(Job, Machine)> {
+    let problem = with_ranges(problem, data, options)?;
+    let job = describe(&problem, data.clone())?;
+    Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
+}
+
+/// The problem with the exact minimum and maximum where a histogram has no range.
+///
+/// # Errors
+/// `Request` when there is no value to find a range of.
+pub fn with_ranges(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<Problem> {
+    let mut problem = problem.clone();
+    let open = |a: &AxisSpec| a.edges.is_none() && a.range.is_none();
+    for at in 0..problem.folds.len() {
+        let FoldSpec::Histogram { axes, .. } = &problem.folds[at] else { continue };
+        let mut axes = axes.clone();
+        for axis in axes.iter_mut().filter(|a| open(a)) {
+            axis.range = Some(range_of(&problem, axis, data, options)?);
+        }
+        if let FoldSpec::Histogram { axes: slot, .. } = &mut problem.folds[at] {
+            *slot = axes;
+        }
+    }
+    Ok(problem)
+}
+
+fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'_>) -> Result<[f64; 2]> {
+    let extreme = |op| FoldSpec::Reduce { op, along: Along::All, weights: None };
+    let mut scan = problem.clone();
+    scan.folds = vec![extreme(RowOp::Min), extreme(RowOp::Max)];
+    scan.nan = if problem.nan == NanPolicy::Error { NanPolicy::Error } else { NanPolicy::Skip };
+    scan.cells = scan.cells.or(Some(describe_cells(problem, data)?));
+    if let Some(value) = &axis.value {
+        scan.pair.metric = None;
+        scan.pair.formula = Some(value.clone());
+    }
+    let data = Data { weights: vec![None, None], ..data.clone() };
+    let job = describe(&scan, data)?;
+    let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
+    let plan = choose(&job, &machine, &Settings::new())?;
+    let plain =
+        Options { threads: options.threads, budget: options.budget.clone(), stop: options.stop, ..Options::default() };
+    let outcome = run(&scan, &job, plan, &Target::Memory, &plain)?;
+    let end = |at: usize| match (&outcome.outputs[at], &job.folds[at]) {
+        (Output::State(State::Rows(s)), Fold::Rows(f)) => s.finish(f)[0],
+        _ => f64::NAN,
+    };
+    let (lo, hi) = (end(0), end(1));
+    if !lo.is_finite() || !hi.is_finite() {
+        let e = Error::request("no finite range of values to make bins of").at("--range");
+        return Err(e.remedy("give one: --range LO HI"));
+    }
+    Ok(if lo < hi { [lo, hi] } else { [lo - 0.5, hi + 0.5] })
+}
+
+/// The cells that `problem` visits, without its ranges.
+fn describe_cells(problem: &Problem, data: &Data) -> Result<zipfold_core::Cells> {
+    let mut probe = problem.clone();
+    for fold in &mut probe.folds {
+        if let FoldSpec::Histogram { axes, .. } = fold {
+            axes.iter_mut().for_each(|a| a.range = a.range.or(Some([0.0, 1.0])));
+        }
+    }
+    Ok(describe(&probe, data.clone())?.space.cells)
+}
+
+/// Runs `job` by `plan`.
+///
+/// # Errors
+/// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
+pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
+    match plan.precision {
+        Precision::F32 => run_typed::<f32>(problem, job, plan, target, options),
+        Precision::F64 => run_typed::<f64>(problem, job, plan, target, options),
+    }
+}
+
+trait Typed: Element + Shared + zipfold_io::NpyElement {
+    fn output(items: Vec<Self>) -> Output;
+}
+impl Typed for f32 {
+    fn output(items: Vec<f32>) -> Output {
+        Output::F32(items)
+    }
+}
+impl Typed for f64 {
+    fn output(items: Vec<f64>) -> Output {
+        Output::F64(items)
+    }
+}
+
+fn run_typed<T: Typed>(
+    problem: &Problem,
+    job: &Job,
+    plan: Plan,
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<Outcome> {
+    let start = Instant::now();
+    let _held = reserve(job, &plan, target, options)?;
+    let key = partial::key(problem, job, &plan, options.shard);
+    let resumed = match (&options.checkpoint, options.resume) {
+        (Some(path), true) => partial::read_if_there(path, &key)?,
+        _ => None,
+    };
+    let places = places::<T>(job, target, resumed.is_some())?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.threads).build();
+    let pool = pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy("--threads 1"))?;
+    let engine = pool.install(|| Engine::<T>::load(job, &plan));
+    let merged = loop_units(job, &plan, &engine, &places, &pool, &key, resumed, options)?;
+    conservation(job, &merged)?;
+    refuse_nan(job, &merged.tally)?;
+    let mut outputs = vec![];
+    for (place, state) in places.items.into_iter().zip(merged.states) {
+        outputs.push(match place {
+            Place::Memory(items) => T::output(items.into_vec()),
+            Place::File(file) => {
+                file.publish()?;
+                Output::Stored
+            }
+            Place::None => Output::State(state),
+        });
+    }
+    Ok(Outcome {
+        plan,
+        outputs,
+        tally: merged.tally,
+        cells: merged.cells,
+        kernel_seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Everything proportional to the data is asked for before work starts.
+fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut held =
+        vec![options.budget.reserve(working_bytes(job, plan.threads, plan.tiling), "hoisted rows and tiles")?];
+    for fold in &job.folds {
+        let dense = dense_bytes(fold, n, m, plan.precision);
+        if dense > 0 && matches!(target, Target::Memory) {
+            held.push(options.budget.reserve(dense, "the matrix")?);
+        }
+        let copies = if matches!(fold, Fold::Histogram(_)) { 1 + wave_units(plan) as u64 } else { 1 };
+        held.push(options.budget.reserve(fold.bytes(n, m).saturating_mul(copies), "the result and its partials")?);
+    }
+    Ok(held)
+}
+
+enum Place<T: Shared> {
+    None,
+    Memory(SharedMatrix<T>),
+    File(NpyFile),
+}
+
+struct Places<T: Shared> {
+    items: Vec<Place<T>>,
+}
+
+impl<T: Typed> Sink for Places<T> {
+    fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
+        match &self.items[fold] {
+            Place::Memory(matrix) => {
+                let fits = match T::run(values) {
+                    Some(run) => matrix.put(at, run),
+                    None => false,
+                };
+                if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
+            }
+            Place::File(file) => match T::run(values) {
+                Some(run) => file.write(at as u64, run),
+                None => Err(Error::internal("a tile of another precision than its file")),
+            },
+            Place::None => Ok(()),
+        }
+    }
+}
+
+fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T>> {
+    let (n, m) = (job.space.n, job.space.m);
+    let make = |fold: &Fold| -> Result<Place<T>> {
+        let shape = match fold {
+            Fold::Matrix { .. } => vec![n, m],
+            Fold::Condensed { .. } => vec![n * n.saturating_sub(1) / 2],
+            _ => return Ok(Place::None),
+        };
+        match target {
+            Target::Memory => {
+                let len = shape.iter().product();
+                let mut items: Vec<T> = vec![];
+                let refused =
+                    |_| Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
+                items.try_reserve_exact(len).map_err(refused)?;
+                items.resize(len, T::default());
+                Ok(Place::Memory(SharedMatrix::new(items)))
+            }
+            Target::Npy(path, options) if resume => Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?)),
+            Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),
+        }
+    };
+    Ok(Places { items: job.folds.iter().map(make).collect::<Result<_>>()? })
+}
+
+/// Units run between two merges.
+fn wave_units(plan: &Plan) -> usize {
+    plan.threads * 4
+}
+
+#[allow(clippy::too_many_arguments)]
+fn loop_units<T: Typed>(
+    job: &Job,
+    plan: &Plan,
+    engine: &Engine<'_, T>,
+    places: &Places<T>,
+    pool: &rayon::ThreadPool,
+    key: &str,
+    resumed: Option<Partial>,
+    options: &Options<'_>,
+) -> Result<Partial> {
+    let mut tiles = plan.tiling.tiles(&job.space);
+    if let Some((index, parts)) = options.shard {
+        tiles = plan.tiling.share(&job.space, tiles, index, parts);
+    }
+    let cells = |tiles: &[Tile]| tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum::<u64>();
+    let total = cells(&tiles);
+    let (n, m) = (job.space.n, job.space.m);
+    let mut merged = resumed.unwrap_or_else(|| {
+        let start = |f: &Fold| match f {
+            // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
+            Fold::Rows(_) if options.shard.is_some() => State::Rows(RowState::part()),
+            other => other.identity(n, m),
+        };
+        Partial::start(key, job.folds.iter().map(start).collect())
+    });
+    let mut growth = Growth::default();
+    let mut saved = Instant::now();
+    while merged.tiles_done < tiles.len() {
+        let from = merged.tiles_done;
+        let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
+        let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
+        let done: Vec<Result<UnitState>> =
+            pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
+        for unit in done {
+            merge_unit(job, &mut merged, unit?);
+        }
+        growth.cover(&merged, options)?;
+        merged.tiles_done = to;
+        merged.cells += cells(&tiles[from..to]);
+        if let Some(progress) = options.progress {
+            progress(Progress { cells: merged.cells, total });
+        }
+        let stopped = options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
+        if let Some(path) = &options.checkpoint
+            && (stopped || saved.elapsed() >= options.checkpoint_every)
+            && to < tiles.len()
+        {
+            sync_files(places)?;
+            partial::write(path, &merged)?;
+            saved = Instant::now();
+        }
+        if stopped {
+            places.items.iter().for_each(|p| {
+                if let (Place::File(f), true) = (p, options.checkpoint.is_some()) {
+                    f.keep()
+                }
+            });
+            return Err(Error::new(Blame::Interrupted, "interrupted"));
+        }
+    }
+    Ok(merged)
+}
+
+/// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.
+fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
+    for place in &places.items {
+        if let Place::File(file) = place {
+            file.sync()?;
+            file.keep();
+        }
+    }
+    Ok(())
+}
+
+fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState) {
+    for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {
+        fold.merge(into, from);
+    }
+    merged.tally.merge(&unit.tally);
+}
+
+/// Reservations for results whose size nobody knows before.
+#[derive(Default)]
+struct Growth {
+    held: Vec<Reservation>,
+    bytes: u64,
+}
+
+impl Growth {
+    fn cover(&mut self, merged: &Partial, options: &Options<'_>) -> Result<()> {
+        let one = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+        let now: u64 = merged.states.iter().map(one).sum();
+        if now > self.bytes {
+            self.held.push(options.budget.reserve(now - self.bytes, "the matches found so far")?);
+            self.bytes = now;
+        }
+        Ok(())
+    }
+}
+
+/// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
+fn conservation(job: &Job, merged: &Partial) -> Result<()> {
+    let seen = merged.tally.counted + merged.tally.far + merged.tally.nan;
+    let mut balanced = seen == merged.cells;
+    for (fold, state) in job.folds.iter().zip(&merged.states) {
+        if let (Fold::Histogram(_), State::Histogram(h)) = (fold, state) {
+            balanced &= h.total() == merged.tally.counted;
+        }
+    }
+    if balanced {
+        Ok(())
+    } else {
+        Err(Error::internal(format!("{} cells visited, {seen} accounted for", merged.cells)))
+    }
+}
+
+fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
+    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    match tally.first_nan {
+        Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
+            let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))
+                .at(format!("pair ({i}, {j})"));
+            Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"))
+        }
+        _ => Ok(()),
+    }
+}

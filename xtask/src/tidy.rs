@@ -1,0 +1,45 @@
+//! The checks of `cargo xtask tidy`. Each takes the files of the workspace and returns what it found.
+
+pub mod arrows;
+pub mod docs;
+pub mod duties;
+pub mod lengths;
+pub mod names;
+pub mod panics;
+pub mod safety;
+
+use crate::Violation;
+use crate::tree::File;
+
+/// Every breach that any check found, in the order of files and lines.
+pub fn check(files: &[File]) -> Vec<Violation> {
+    let checks = [
+        arrows::check,
+        docs::check,
+        duties::check,
+        lengths::check,
+        names::check_names,
+        names::check_paths,
+        safety::check_comments,
+        safety::check_forbidden,
+    ];
+    let mut found: Vec<Violation> = checks.iter().flat_map(|check| check(files)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The folder of a workspace member that a file belongs to, such as `crates/core`.
+fn member(path: &str) -> Option<&str> {
+    let depth = if path.starts_with("crates/") { 2 } else { 1 };
+    let end = path.match_indices('/').nth(depth - 1)?.0;
+    Some(&path[..end])
+}
+
+/// Whether a file is part of what a crate ships, as opposed to its tests, examples and benches.
+fn shipped(path: &str) -> bool {
+    path.ends_with(".rs")
+        && member(path).is_some_and(|member| path[member.len()..].starts_with("/src/"))
+        && !path.ends_with("/tests.rs")
+        && !path.contains("/tests/")
+}
