@@ -134,8 +134,8 @@ def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any
 
     >>> import zipfold as zf
     >>> zf.corr([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]]).round(4)
-    array([[1.    , 0.9820],
-           [0.9820, 1.    ]])
+    array([[1.   , 0.982],
+           [0.982, 1.   ]])
     """
     if method not in _CORRELATIONS:
         raise RequestError(f"method: '{method}'\n  try: one of {', '.join(_CORRELATIONS)}")

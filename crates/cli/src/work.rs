@@ -12,7 +12,7 @@ use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
 use zipfold::run::{Target, ready};
 use zipfold::shards;
-use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Output, Problem, Result};
+use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]
