@@ -4,8 +4,8 @@ use crate::partial::{self, Partial};
 use crate::pool::Workers;
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::{Along, RowState};
@@ -238,14 +238,17 @@ fn run_typed<T: Typed>(
         (Some(path), true) => partial::read_if_there(path, &key)?,
         _ => None,
     };
-    let places = places::<T>(job, target, resumed.is_some())?;
+    let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let workers = Workers::of(job, &plan)?;
     let engine = workers.install(|| Engine::<T>::load(job, &plan));
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
-    for (place, state) in places.items.into_iter().zip(merged.states) {
+    for (place, mut state) in places.items.into_iter().zip(merged.states) {
+        if let State::Select(select) = &mut state {
+            select.sort();
+        }
         outputs.push(match place {
             Place::Memory(items) => T::output(items.into_vec()),
             Place::File(file) => {
@@ -290,9 +293,22 @@ enum Place<T: Shared> {
 
 struct Places<T: Shared> {
     items: Vec<Place<T>>,
+    /// What units in progress have found.
+    found: Mutex<Vec<Reservation>>,
+    budget: Budget,
 }
 
 impl<T: Typed> Sink for Places<T> {
+    fn hold(&self, bytes: u64) -> Result<()> {
+        let more = self.budget.reserve(bytes, "the matches found so far")?;
+        if let Ok(mut found) = self.found.lock() {
+            found.push(more);
+        }
+        Ok(())
+    }
+    fn gathers(&self) -> bool {
+        self.items.iter().any(|place| matches!(place, Place::File(_)))
+    }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.items[fold] {
             Place::Memory(matrix) => {
@@ -312,7 +328,7 @@ impl<T: Typed> Sink for Places<T> {
     }
 }
 
-fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T>> {
+fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -> Result<Places<T>> {
     let (n, m) = (job.space.n, job.space.m);
     let make = |fold: &Fold| -> Result<Place<T>> {
         let shape = match fold {
@@ -335,7 +351,8 @@ fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T
             Target::Lent(lent) => Ok(Place::Lent(lent.clone())),
         }
     };
-    Ok(Places { items: job.folds.iter().map(make).collect::<Result<_>>()? })
+    let items = job.folds.iter().map(make).collect::<Result<_>>()?;
+    Ok(Places { items, found: Mutex::default(), budget: budget.clone() })
 }
 
 /// Units run between two merges.
@@ -381,6 +398,9 @@ fn loop_units<T: Typed>(
             workers.install(|| wave.par_iter().map(|unit| run_unit(engine, unit, places, at_once)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?);
+        }
+        if let Ok(mut found) = places.found.lock() {
+            found.clear();
         }
         growth.cover(&merged, options)?;
         merged.tiles_done = to;

@@ -3,6 +3,7 @@
 use crate::partial::Partial;
 use crate::run::{Options, Outcome, Output, ready, with_ranges};
 use zipfold_core::describe::Data;
+use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Problem, Result};
 use zipfold_plan::choose;
 
@@ -63,6 +64,11 @@ pub fn merge(
     if merged.cells != size {
         let e = Error::input(format!("the shares hold {} cells, the space {size}", merged.cells));
         return Err(e.remedy("run the shares again on the same inputs"));
+    }
+    for state in &mut merged.states {
+        if let State::Select(select) = state {
+            select.sort();
+        }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
     Ok((job, Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 }))
