@@ -13,11 +13,13 @@ pub mod closure;
 pub mod device;
 pub mod library;
 pub mod partial;
+pub mod pool;
 pub mod reading;
 pub mod run;
+pub mod shards;
 
 pub use library::{Pairs, pairs};
-pub use run::{Options, Outcome, Output, Progress, Target, run, run_problem};
+pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};
 pub use zipfold_core as core;
 pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;
@@ -25,4 +27,5 @@ pub use zipfold_gpu as gpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
 
+pub mod contract;
 pub mod infer;
