@@ -27,6 +27,15 @@ pub enum Verb {
         #[command(subcommand)]
         what: Explained,
     },
+    /// Write the kernels that would answer a question, readable and compilable by themselves; needs no GPU
+    Emit {
+        /// The dialect: cuda (CUDA C++) or opencl (OpenCL C)
+        #[arg(long, default_value = "cuda", value_parser = ["cuda", "opencl"])]
+        target: String,
+        /// The question; its -o names the file, without it standard output.
+        #[command(subcommand)]
+        what: Question,
+    },
     /// The machine as zipfold sees it
     Devices {
         /// As JSON.

@@ -46,6 +46,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
             let (problem, run, _) = asked(what)?;
             work::explain(&problem, run)
         }
+        Verb::Emit { target, what } => {
+            let (problem, run, _) = asked(what)?;
+            work::emit(&problem, run, target)
+        }
         Verb::Devices { json } => show::devices(*json),
         Verb::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut std::io::stdout());

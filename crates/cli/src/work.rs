@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
-use zipfold::device::Wanted;
+use zipfold::device::{Runtime, Wanted};
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
@@ -285,4 +285,29 @@ pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
         return show::print_line(&serde_json::to_string(&plan).unwrap_or_default());
     }
     show::print_line(&zipfold::plan::explain::explain(&job, &plan))
+}
+
+/// Writes the kernels for `problem`.
+pub fn emit(problem: &Problem, args: &RunArgs, target: &str) -> Result<()> {
+    use std::io::Write;
+    let budget = budget(args)?;
+    let data = read_data(problem, &budget)?;
+    let options =
+        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let (job, machine) = ready(problem, &data, &options)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let runtime = if target == "opencl" { Runtime::OpenCl } else { Runtime::Cuda };
+    let sources = zipfold::gpu::engine::sources(&job, &plan, runtime)?;
+    let text: String = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}")).collect();
+    match args.output.as_deref() {
+        None | Some("-") => show::print_line(&text),
+        Some(path) => {
+            let options = OutputOptions { force: args.force, durable: args.durable };
+            let mut out = zipfold::io::Output::create(path, options)?;
+            if let Err(e) = out.write_all(text.as_bytes()) {
+                return Err(out.error(&e));
+            }
+            out.commit()
+        }
+    }
 }

@@ -24,15 +24,12 @@ const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
 const S: usize = 524_288;
 
-const WORKS: [Work; 52] = [
+const WORKS: [Work; 48] = [
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
-    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.blocks=1"),
-    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.slice=8"),
     ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
     ("dense p=3 f32", N, N, 512, Cells::Cross, "sum(abs(x - y)^3)", DENSE, ""),
     ("dense Chebyshev f32", N, N, 512, Cells::Cross, "chebyshev(x, y)", DENSE, ""),
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
-    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.blocks=1"),
     ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
     ("dense L1 f64", N / 2, N / 2, 512, Cells::Cross, L1, DENSE, "f64"),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rb"),
@@ -45,7 +42,6 @@ const WORKS: [Work; 52] = [
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], ""),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=2"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=8"),
-    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.blocks=8"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=4"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast"),
     ("sdh 300", S / 2, 0, 3, Cells::Triangle, L2, SDH[1], "filter=off"),
@@ -54,9 +50,10 @@ const WORKS: [Work; 52] = [
     ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
     ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=2"),
     ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=8"),
-    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.blocks=8"),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, ""),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=2"),
+    ("row minimum L1 d=3", 2 * S, 2 * S, 3, Cells::Cross, L1, MIN, ""),
+    ("gaussian sum d=3", 2 * S, 2 * S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=8"),
     ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, ""),
     ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, "points.anchors=1"),
@@ -65,7 +62,6 @@ const WORKS: [Work; 52] = [
     ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, ""),
     ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=2"),
     ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=8"),
-    ("triangle d=1 n=1024", 1024, 0, 1, Cells::Diagonal, L2, DENSE, "small"),
     ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=rb"),
     ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=ltm"),
     ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=utm"),
@@ -84,7 +80,7 @@ const WORKS: [Work; 52] = [
         r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 1.7320508] }] }"#,
         "",
     ),
-    ("nearest 1000 d=3", S / 16, S / 4, 3, Cells::Cross, L2, r#"{ kind = "nearest", k = 1000 }"#, ""),
+    ("nearest 1000 d=3", S / 256, S / 4, 3, Cells::Cross, L2, r#"{ kind = "nearest", k = 1000 }"#, ""),
     ("logsumexp d=3", S / 4, S / 4, 3, Cells::Cross, L2, r#"{ kind = "reduce", op = "logsumexp" }"#, ""),
 ];
 
@@ -129,13 +125,14 @@ fn measure(work: &Work, wanted: Wanted, small: bool) -> zipfold_core::Result<Str
     let pairs = job.space.size()? as f64;
     let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
     Ok(format!(
-        "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
+        "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"predicted\":{:.5},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
         work.0,
         work.7,
         engine.family(),
         job.space.n,
         job.space.m,
         job.low.dim,
+        plan.seconds,
         seconds[0],
         pairs * dims / s / 1e9
     ))

@@ -75,6 +75,17 @@ impl Bound {
         let abs = self.abs.sqrt();
         Bound { lo: self.lo.sqrt(), hi: self.hi.sqrt(), abs, rel: self.rel + 2.0 * U }.rounded()
     }
+    fn exponential(&self) -> Option<Self> {
+        if self.hi > 80.0 || self.abs > 1e-3 {
+            return None;
+        }
+        // e^(a + δ) = e^a(1 + δ + …), and a few roundings of the argument's size in the function itself.
+        let delta = self.abs + self.rel * self.top() + 2.0 * U * self.top();
+        if delta > 1e-3 {
+            return None;
+        }
+        Bound { lo: self.lo.exp(), hi: self.hi.exp(), abs: TINY, rel: 1.01 * delta + 4.0 * U }.rounded()
+    }
     fn either(&self, b: &Bound, pick: impl Fn(f64, f64) -> f64) -> Self {
         let (lo, hi) = (pick(self.lo, b.lo), pick(self.hi, b.hi));
         Bound { lo, hi, abs: self.abs.max(b.abs), rel: self.rel.max(b.rel) }.shifted(self.top().max(b.top()))
@@ -163,6 +174,7 @@ impl<'l> Bounds<'l> {
             Node::Unary(Unary::Neg, a) => g(a).map(|a| Bound { lo: -a.hi, hi: -a.lo, ..a }),
             Node::Unary(Unary::Abs, a) => g(a).map(|a| a.magnitude()),
             Node::Unary(Unary::Sqrt, a) => g(a)?.root(),
+            Node::Unary(Unary::Exp, a) => g(a)?.exponential(),
             Node::Binary(Binary::Add, a, b) => g(a)?.add(&g(b)?, 1.0),
             Node::Binary(Binary::Sub, a, b) => g(a)?.add(&g(b)?, -1.0),
             Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),

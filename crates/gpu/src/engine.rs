@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use zipfold_core::fold::{BLOCK, Fold, State, Tally};
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Error, Job, Precision, Result};
+use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
 use zipfold_plan::{Plan, Tile};
 
@@ -172,8 +172,8 @@ impl<'j> Engine<'j> {
         let precision = plan.precision;
         let on_device = points::folds(job);
         let narrow = precision == Precision::F32 || on_device;
-        let wide = precision == Precision::F64 && !points::sums_single(job);
-        check_double(&device.facts, if wide { Precision::F64 } else { Precision::F32 })?;
+        let wide = precision == Precision::F64;
+        check_double(&device.facts, precision)?;
         let loaded = Loaded::new(job, &device, wide, narrow)?;
         let family = if let Some(dense) = Dense::load(job, plan, &device)? {
             Family::Dense(Box::new(dense))
@@ -205,6 +205,18 @@ impl<'j> Engine<'j> {
     /// Those of the device and of `put`.
     pub fn run(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut work = tiles.to_vec();
+        loop {
+            match self.attempt(&work, put) {
+                // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
+                Err(e) if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len() > BLOCK) => {
+                    work = work.iter().flat_map(halves).collect();
+                }
+                other => return other,
+            }
+        }
+    }
+    fn attempt(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         match (&self.family, self.precision) {
             (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.loaded, tiles, put),
             (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.loaded, tiles, put),
@@ -282,6 +294,17 @@ impl<'j> Engine<'j> {
         self.device.read(&out, &mut items)?;
         Ok(Rectangle { rows, cols, items })
     }
+}
+
+/// A tile in two, cut between blocks of rows.
+fn halves(tile: &Tile) -> Vec<Tile> {
+    let blocks = tile.rows.len().div_ceil(BLOCK);
+    if blocks < 2 {
+        return vec![tile.clone()];
+    }
+    let middle = tile.rows.start + blocks / 2 * BLOCK;
+    let part = |rows| Tile { rows, cols: tile.cols.clone() };
+    vec![part(tile.rows.start..middle), part(middle..tile.rows.end)]
 }
 
 fn check_double(facts: &Facts, precision: Precision) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::emit::sweep::{self, FoldText, Shape, THREADS};
 use crate::emit::{header, pair};
 use crate::engine::{Loaded, Part};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
+use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{
@@ -168,7 +169,17 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
     for (anchor, cells) in sides(job) {
         let anchors = chosen(plan, "points.anchors", default_anchors(job, precision, filter.is_some()), 8)?;
         let blocks = chosen(plan, "points.blocks", 1, 16)?;
-        let shape = Shape { anchor, anchors, blocks, precision, filter: filter.is_some(), cells };
+        let clean = filter.is_some() || ranges.is_some_and(|r| is_clean(job, r));
+        let shape = Shape {
+            anchor,
+            anchors,
+            blocks,
+            precision,
+            filter: filter.is_some(),
+            cells,
+            clean,
+            fast: sums_single(job),
+        };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
     }
     Ok(out)
@@ -196,8 +207,9 @@ fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
     let width = crate::emit::values::width(&job.low, 0).max(crate::emit::values::width(&job.low, 1));
     match (&job.folds[0], precision) {
         _ if width > 8 => 1,
-        (Fold::Nearest(f), _) if f.k > 4 => 2,
-        (_, Precision::F32) if filter => 4,
+        (Fold::Histogram(_), Precision::F32) => 2,
+        (Fold::Nearest(f), Precision::F32) if f.k > 4 => 1,
+        (Fold::Rows(_), Precision::F32) if !filter => 2,
         (_, Precision::F32) => 4,
         _ => 1,
     }
@@ -236,7 +248,17 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
         return None;
     }
     let b = of(roots[0])?;
-    Some(Filter { abs: b.abs, rel: b.rel, maybe: None })
+    let found = Filter { abs: b.abs, rel: b.rel, maybe: None };
+    if let Fold::Histogram(h) = &job.folds[0] {
+        return bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found);
+    }
+    Some(found)
+}
+
+/// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
+fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| bounds.get(*r).is_some())
 }
 
 /// The roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).
@@ -279,14 +301,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
             root = h.axes[0].root;
             let copies = copies(h.cells(), plan)?;
             let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
-            let band = filter.zip(folds::uniform(&h.axes[0])).map(|(f, (lo, rate))| Band {
-                lo,
-                rate,
-                squared: h.axes[0].squared,
-                absolute: f.abs,
-                relative: f.rel,
-                fast,
-            });
+            let band = filter.and_then(|f| bin_band(f, h, fast));
             folds::histogram(job, h, shape, copies, band)
         }
         Fold::Select(f) => {
@@ -297,11 +312,13 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
     };
     let text = folds::with_tally(text, shape);
     let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
-    let mut kernel = sweep::kernel("zf_sweep", job, shape, &text);
-    if sums_single(job) {
-        kernel = kernel.replace("zf_exp_f(", "zf_exp_fast(");
-    }
+    let kernel = sweep::kernel("zf_sweep", job, shape, &text);
     Ok(header(runtime) + &exact + &kernel)
+}
+
+fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
+    let (lo, rate) = folds::uniform(&h.axes[0])?;
+    Some(Band { lo, rate, squared: h.axes[0].squared, absolute: f.abs, relative: f.rel, fast })
 }
 
 /// A minimum is the nearest of one.
@@ -349,12 +366,12 @@ impl Launch<'_> {
     }
     /// Memory for the tally; nothing seen yet.
     fn tally(&self) -> Result<Memory> {
-        let slots = if self.pass.shape.filter { 0 } else { self.threads() };
+        let slots = if self.pass.shape.clean { 0 } else { self.threads() };
         self.device.upload(&[0, 0, NONE, NONE].repeat(slots))
     }
     fn tallied(&self, memory: &Memory) -> Result<Tally> {
         let mut out = Tally::default();
-        if self.pass.shape.filter {
+        if self.pass.shape.clean {
             return Ok(out);
         }
         let mut slots = vec![0u32; self.threads() * 4];
@@ -371,7 +388,7 @@ impl Launch<'_> {
     }
     /// The arguments of a fold, the tally last where the kernel keeps one.
     fn with<'a>(&self, mut fold: Vec<Arg<'a>>, tally: &'a Memory) -> Vec<Arg<'a>> {
-        if !self.pass.shape.filter {
+        if !self.pass.shape.clean {
             fold.push(Arg::Memory(tally));
         }
         fold
@@ -390,15 +407,13 @@ impl Launch<'_> {
         self.device.read(&out, &mut acc)?;
         self.device.read(&counts, &mut seen)?;
         let kept = f.stride();
-        for s in 0..spans {
-            for from in (0..n).step_by(128) {
-                let to = (from + 128).min(n);
-                let (a, b) = (s * n + from, s * n + to);
-                let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };
-                let counts = seen[a..b].iter().map(|c| u64::from(*c)).collect();
-                state.push(RowPiece { start: self.anchors.start + from, acc, counts });
-            }
-        }
+        let whole = self.pass.shape.clean && matches!(f.op, RowOp::Sum | RowOp::Mean);
+        self.push(state, |s, from, to| {
+            let (a, b) = (s * n + from, s * n + to);
+            let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };
+            let count = |lane: usize| if whole { self.cells(lane - s * n, s) } else { u64::from(seen[lane]) };
+            RowPiece { start: self.anchors.start + from, acc, counts: (a..b).map(count).collect() }
+        });
         self.tallied(&tally)
     }
     /// Lists of the k best of every anchor and span: values, indices.
@@ -418,20 +433,26 @@ impl Launch<'_> {
         let (values, indices, tally) = self.lists(1)?;
         let n = self.anchors.len();
         let worst = if near.largest { f64::NEG_INFINITY } else { f64::INFINITY };
-        for s in 0..self.grid.y as usize {
-            for from in (0..n).step_by(128) {
-                let to = (from + 128).min(n);
-                let mut piece = RowPiece { start: self.anchors.start + from, acc: vec![], counts: vec![] };
-                for lane in s * n + from..s * n + to {
-                    let some = indices[lane] != NONE;
-                    let v = if near.largest { -values[lane] } else { values[lane] };
-                    piece.acc.extend(if some { [v, f64::from(indices[lane])] } else { [worst, f64::INFINITY] });
-                    piece.counts.push(self.cells(from + lane - s * n - from, s));
-                }
-                state.push(piece);
+        self.push(state, |s, from, to| {
+            let mut piece = RowPiece { start: self.anchors.start + from, acc: vec![], counts: vec![] };
+            for lane in s * n + from..s * n + to {
+                let some = indices[lane] != NONE;
+                let v = if near.largest { -values[lane] } else { values[lane] };
+                piece.acc.extend(if some { [v, f64::from(indices[lane])] } else { [worst, f64::INFINITY] });
+                piece.counts.push(self.cells(lane - s * n, s));
             }
-        }
+            piece
+        });
         Ok(tally)
+    }
+    /// Makes the pieces of 128 anchors by threads, and adds them span by span.
+    fn push(&self, state: &mut RowState, piece: impl Fn(usize, usize, usize) -> RowPiece + Sync) {
+        let n = self.anchors.len();
+        for s in 0..self.grid.y as usize {
+            let panels = (0..n.div_ceil(128)).into_par_iter();
+            let made: Vec<RowPiece> = panels.map(|p| piece(s, p * 128, (p * 128 + 128).min(n))).collect();
+            made.into_iter().for_each(|p| state.push(p));
+        }
     }
     /// Cells of anchor number `lane` in span `s`.
     fn cells(&self, lane: usize, s: usize) -> u64 {
@@ -452,17 +473,14 @@ impl Launch<'_> {
         let (values, indices, tally) = self.lists(f.k)?;
         let n = self.anchors.len();
         let lanes = n * self.grid.y as usize;
-        for lane in 0..n {
-            for s in 0..self.grid.y as usize {
-                for p in 0..f.k {
-                    let at = p * lanes + s * n + lane;
-                    if indices[at] == NONE {
-                        break;
-                    }
-                    let v = if f.largest { -values[at] } else { values[at] };
-                    state.absorb(f, self.anchors.start + lane, indices[at] as usize, &[v]);
-                }
-            }
+        for s in 0..self.grid.y as usize {
+            let list = |lane: usize| {
+                let places = (0..f.k).map(|p| p * lanes + s * n + lane);
+                let some = places.take_while(|at| indices[*at] != NONE);
+                some.map(|at| (values[at], u64::from(indices[at]))).collect::<Vec<_>>()
+            };
+            let lists: Vec<_> = (0..n).into_par_iter().map(list).collect();
+            state.merge(f, &NearestState::of_lists(self.anchors.start, lists));
         }
         Ok(tally)
     }

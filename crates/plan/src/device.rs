@@ -3,7 +3,7 @@
 use crate::choose::{Plan, Settings};
 use crate::tiles::Tiling;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Error, Job, Result};
+use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
 pub const KEYS: [&str; 9] = [
@@ -50,6 +50,8 @@ pub struct Facts {
     pub driver: String,
     /// Streaming multiprocessors, or compute units.
     pub units: usize,
+    /// Cycles a second of a unit.
+    pub clock: f64,
     /// Bytes of device memory.
     pub memory: u64,
     /// Bytes of the largest single allocation.
@@ -86,7 +88,33 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     plan.tiles = plan.tiling.tiles(&job.space).len();
     plan.tiles_per_unit = 1;
     plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
+    predict(job, facts, &mut plan);
     Ok(plan)
+}
+
+/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
+const LANES: f64 = 128.0;
+/// Bytes a second from a device into ordinary memory of the host.
+const HOME: f64 = 8e9;
+
+/// Predicts the seconds of kernels and of bringing dense results home.
+fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
+    let fold = |f: &Fold| match f {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => 1.0,
+        Fold::Rows(_) | Fold::Select(_) => 2.0,
+        Fold::Nearest(_) => 3.0,
+        Fold::Histogram(h) => 9.0 * h.axes.len() as f64,
+    };
+    let (per_component, per_pair) = job.low.operations();
+    plan.operations = (per_component * job.low.dim + per_pair) as f64 + job.folds.iter().map(fold).sum::<f64>();
+    // Folds in family points look at single precision first, where the inputs are of it.
+    let single = job.precision == Precision::F32;
+    let lanes = if single { LANES } else { LANES / 2.0 };
+    let compute = plan.cells as f64 * plan.operations / (facts.units as f64 * lanes * facts.clock.max(1e6));
+    let dense = |f: &Fold| crate::choose::dense_bytes(f, job.space.n, job.space.m, plan.precision);
+    let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
+    plan.seconds = compute + home;
+    plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
 }
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller.

@@ -16,7 +16,7 @@ const WORTH: f64 = 2.0;
 /// A job loaded where it will run.
 pub enum Worker<'j, T> {
     /// On the host.
-    Host(Engine<'j, T>),
+    Host(Box<Engine<'j, T>>),
     /// On a device.
     Device(Box<OnDevice<'j, T>>),
 }
@@ -84,7 +84,7 @@ impl<'j, T: Element> Worker<'j, T> {
     /// # Errors
     /// None but those of a request: what the device cannot hold, the host runs.
     pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>) -> Result<Self> {
-        let Some(device) = device else { return Ok(Worker::Host(Engine::load(job, plan))) };
+        let Some(device) = device else { return Ok(Worker::Host(Box::new(Engine::load(job, plan)))) };
         match gpu::Engine::load(job, plan, device) {
             Ok(engine) => Ok(Worker::Device(Box::new(OnDevice {
                 device: Mutex::new(Some(engine)),
@@ -94,7 +94,7 @@ impl<'j, T: Element> Worker<'j, T> {
             }))),
             Err(e) if yields(&e) => {
                 warn(&e);
-                Ok(Worker::Host(Engine::load(job, plan)))
+                Ok(Worker::Host(Box::new(Engine::load(job, plan))))
             }
             Err(e) => Err(e),
         }

@@ -40,6 +40,10 @@ impl NearestState {
     pub fn part(start: usize, rows: usize) -> Self {
         NearestState { start, rows: vec![vec![]; rows] }
     }
+    /// Candidates of consecutive rows from `start`: each list sorted, values negated when the largest are wanted.
+    pub fn of_lists(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
+        NearestState { start, rows }
+    }
     /// Offers a run of values of row `row` for columns from `first`.
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];
@@ -64,6 +68,10 @@ impl NearestState {
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {
             let mine = &mut self.rows[part.start + at - self.start];
+            if mine.is_empty() {
+                mine.clone_from(theirs);
+                continue;
+            }
             let mut all = std::mem::take(mine);
             all.extend_from_slice(theirs);
             all.sort_unstable_by(order);

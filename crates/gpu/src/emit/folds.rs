@@ -11,7 +11,7 @@ pub const IN_REGISTERS: usize = 16;
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
-    if shape.filter {
+    if shape.clean {
         fold.chunk = fold.chunk.replace("@LEAVE@", "");
         return fold;
     }
@@ -43,7 +43,7 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
     };
     let ty = type_name(shape.precision);
     match f.op {
-        RowOp::Sum | RowOp::Mean => sums(&mut out, f, &value, ty, ip, weight, every),
+        RowOp::Sum | RowOp::Mean => sums(&mut out, f, &value, ty, (ip, shape.clean), weight, every),
         RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => extremes(&mut out, f.op, &value, every),
         RowOp::Count => {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
@@ -64,7 +64,7 @@ fn sums(
     f: &RowFold,
     value: &str,
     ty: &str,
-    ip: usize,
+    (ip, clean): (usize, bool),
     weight: impl Fn(usize) -> String,
     every: impl Fn(&str) -> String,
 ) {
@@ -82,7 +82,9 @@ fn sums(
         let one = if weighted && f.weight_width == 1 { weight(0) } else { "1".into() };
         let _ = writeln!(out.absorb, "part[q][{width}] += ({ty}){one};");
     }
-    out.absorb += "seen[q]++;";
+    if !clean {
+        out.absorb += "seen[q]++;";
+    }
     out.after = each("{ total[q][p] += part[q][p]; part[q][p] = 0; }");
 }
 
@@ -175,7 +177,7 @@ pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) 
     let decide = format!("if (!({filled}) || v < worst[q] || (worst[q] != worst[q] && v == v)) {insert}");
     match band {
         None => out.absorb = format!("{{ const double v = (double){value};\n{decide} }}"),
-        Some(band) => filter_nearest(&mut out, f.largest, &value, &decide, &filled, band, every),
+        Some(band) => filter_nearest(&mut out, (job, shape), (f.largest, &value), &decide, &filled, band),
     }
     if registers {
         let store = format!(
@@ -189,28 +191,39 @@ pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) 
     out
 }
 
-/// Only values that may beat the worst kept, by the bound of single precision, are computed in double precision.
+/// Only values that may beat the worst kept, by the bound of single precision, are computed in double precision: the step
+/// marks them, and they are settled after it.
 fn filter_nearest(
     out: &mut FoldText,
-    largest: bool,
-    value: &str,
+    (job, shape): (&Job, &Shape),
+    (largest, value): (bool, &str),
     decide: &str,
     filled: &str,
     (absolute, relative): (f64, f64),
-    every: impl Fn(&str) -> String,
 ) {
-    let ip_state = "limit[q] = ZF_INF_F;";
-    out.state =
-        format!("float limit[{}];\n", out.state.split('[').nth(1).and_then(|t| t.split(']').next()).unwrap_or("1"))
-            + &out.state;
-    out.state += &every(ip_state);
+    let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
+    out.state = format!("float limit[{ip}];\n{}", out.state);
+    let _ = write!(out.state, "ZF_UNROLL for (int q = 0; q < {ip}; q++) limit[q] = ZF_INF_F;\n    ");
     let exact = "zf_exact(x_wide, y_wide, c_wide, i, j)";
     let exact = if largest { format!("(-{exact})") } else { exact.to_string() };
     let raise = format!(
         "if ({filled}) {{ const double w = worst[q] + {absolute:e} + zf_abs_d(worst[q]) * {relative:e}; \
          limit[q] = (float)w; limit[q] += zf_abs_f(limit[q]) * 1e-6f + 1e-37f; }}"
     );
-    out.absorb = format!("if ({value} <= limit[q]) {{ const double v = {exact};\n{decide}\n{raise} }}");
+    out.open = "zf_u32 odd = 0u;".into();
+    out.absorb = format!("if ({value} <= limit[q]) odd |= 1u << (q * {step}u + u);");
+    let (i, j) = places(shape);
+    out.settle = format!(
+        "if (odd != 0u) {{ ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ zf_u32 left = (odd >> (q * {step}u)) & {mask}u;\n\
+         while (left != 0u) {{ const zf_u32 b = base + jj + ZF_LOWEST(left); left &= left - 1u; const zf_u32 i = {i}, j = {j};\n\
+         const double v = {exact};\n{decide}\n{raise} }} }} }}",
+        mask = (1u32 << step) - 1
+    );
+}
+
+/// The row of x and of y of anchor `q` and other `b`.
+fn places(shape: &Shape) -> (&'static str, &'static str) {
+    if shape.anchor == zipfold_core::pair::tree::Side::X { ("a[q]", "b") } else { ("b", "a[q]") }
 }
 
 /// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end.
@@ -253,7 +266,12 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
         None => format!("{{ {place} {count} }}"),
         Some(band) => {
             let value = number(job, f.axes[0].root, shape.precision);
-            format!("{{ {}\n{count} }}", band.decide(&value, &place, f.axes[0].bins()))
+            if !band.fast {
+                let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
+                out.open = "zf_u32 odd = 0u;".into();
+                out.settle = settle_bins(ip, step, &place, &count, shape);
+            }
+            band.decide(&value, &count, f.axes[0].bins(), super::sweep::step(&job.low, shape))
         }
     };
     out
@@ -294,32 +312,55 @@ pub struct Band {
 }
 
 impl Band {
-    /// Statements that set `cell` from the value in single precision, or from the exact one where an edge is near.
-    fn decide(&self, value: &str, place: &str, bins: usize) -> String {
-        let eps = f64::from(f32::EPSILON) / 2.0;
+    /// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
+    /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
+    fn decide(&self, value: &str, count: &str, bins: usize, step: usize) -> String {
+        let u = f64::from(f32::EPSILON) / 2.0;
         let (position, constant, slope) = if self.squared {
             let r = format!("zf_sqrt_fast({value})");
-            (r, self.absolute * self.rate * self.rate / 2.0, self.relative / 2.0 + 8.0 * eps)
+            (r, self.absolute * self.rate * self.rate / 2.0, self.relative / 2.0 + 5.0 * u)
         } else {
-            (value.to_string(), self.absolute * self.rate, self.relative + 4.0 * eps)
+            (value.to_string(), self.absolute * self.rate, self.relative + 3.0 * u)
         };
-        let constant = constant + (self.lo * self.rate).abs() * (slope + 4.0 * eps) + 1e-30;
-        let offset = -self.lo * self.rate;
+        // The position is computed one half lower; its roundings are relative to the position or to the first edge.
+        let first = self.lo * self.rate;
+        let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
         let single = |v: f64| super::expression::literal(v, Precision::F32);
-        let t = format!("const float t = zf_fma_f({position}, {}, {});\n", single(self.rate), single(offset));
-        let plain = format!("zf_u32 cell = t < 0.0f ? 0u : ((zf_u32)t < {bins}u ? (zf_u32)t + 1u : {}u);\n", bins + 1);
+        let floor = if self.lo == 0.0 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
+        let text = format!(
+            "{{ float t = zf_fma_f({position}, {}, {});\n{floor}t = t < {top} ? t : {top};\nconst float m = t + 12582912.0f;\n\
+             const zf_u32 cell = zf_bits_f(m) - 0x4b3fffffu; (void)cell;\n",
+            single(self.rate),
+            single(-first - 0.5),
+            top = single(bins as f64 + 0.25)
+        );
         if self.fast {
-            return t + &plain;
+            return format!("{text}{count} }}");
         }
-        let low = if self.squared && self.absolute > 0.0 { "|| t < 1.0f" } else { "" };
-        let (constant, slope) = (constant * 1.01, slope * 1.01);
+        let low = if self.squared && self.absolute > 0.0 { " || t < 0.5f" } else { "" };
         format!(
-            "{t}{plain}if (zf_abs_f(t - zf_round_f(t)) <= zf_fma_f(zf_abs_f(t), {}, {}) {low}) {{ const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{}}}",
-            single(slope),
-            single(constant),
-            place.replace("zf_u32 cell = 0u;", "cell = 0u;")
+            "{text}const float d = t - (m - 12582912.0f);\n\
+             if (zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}) odd |= 1u << (q * {step}u + u);\nelse {count} }}",
+            single(slope * 1.01),
+            single(0.5 - constant)
         )
     }
+    /// Whether single precision can tell the bins apart at all.
+    pub fn pays(&self, bins: usize) -> bool {
+        let u = f64::from(f32::EPSILON);
+        bins < 1 << 20
+            && (self.absolute * self.rate * self.rate.max(1.0) + (self.relative + 8.0 * u) * bins as f64) < 0.2
+    }
+}
+
+/// Marked values are placed by double precision.
+fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) -> String {
+    let (i, j) = if shape.anchor == zipfold_core::pair::tree::Side::X { ("mine", "b") } else { ("b", "mine") };
+    format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\
+         const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
+    )
 }
 
 /// Matches go to pages of `page` slots; a block that finds the pool empty notes its place in `resume` and ends.
@@ -364,11 +405,32 @@ pub fn select(job: &Job, f: &Select, shape: &Shape, page: usize, maybe: Option<S
                  if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
             )
         },
-        absorb: format!(
+        open: if maybe.is_some() { "zf_u32 odd = 0u;".into() } else { String::new() },
+        settle: match &maybe {
+            None => String::new(),
+            Some(_) => settle_pairs(job, shape, page),
+        },
+        absorb: if let Some(maybe) = &maybe {
+            format!("if ({maybe}) odd |= 1u << (q * {}u + u);", super::sweep::step(&job.low, shape))
+        } else {
+            format!(
             "if ({condition}) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); const size_t put = ((size_t)now * {page}u + slot) * 2u; \
              pairs[put] = i; pairs[put + 1] = j; {value} }}"
-        ),
+            )
+        },
         finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
         ..FoldText::default()
     }
+}
+
+/// Marked cells are decided by double precision.
+fn settle_pairs(job: &Job, shape: &Shape, page: usize) -> String {
+    let step = super::sweep::step(&job.low, shape);
+    let (i, j) = if shape.anchor == zipfold_core::pair::tree::Side::X { ("mine", "b") } else { ("b", "mine") };
+    format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
+         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); \
+         const size_t put = ((size_t)now * {page}u + slot) * 2u; pairs[put] = i; pairs[put + 1] = j; }} }}"
+    )
 }

@@ -5,7 +5,7 @@ use super::expression::{binary, literal, power, select, unary, unary_is_exact};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::pair::lower::{Lowered, Source, Stage};
-use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Shape, Side};
+use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Shape, Side, Unary};
 use zipfold_core::space::cell::{Image, Oblique, Orthorhombic};
 use zipfold_core::{Cell, Precision};
 
@@ -49,11 +49,22 @@ pub struct PairText {
 struct Writer<'l> {
     low: &'l Lowered,
     precision: Precision,
+    /// Exponentials by the special function unit, their constant factors taken into its base.
+    fast: bool,
 }
 
 /// Writes the pair function of `low` for values of type `precision`.
 pub fn pair_text(low: &Lowered, cell: Option<&Cell>, precision: Precision) -> PairText {
-    let w = Writer { low, precision };
+    text(Writer { low, precision, fast: false }, cell)
+}
+
+/// As [`pair_text`] in single precision, with exponentials by the special function unit.
+pub fn fast_pair_text(low: &Lowered, cell: Option<&Cell>) -> PairText {
+    text(Writer { low, precision: Precision::F32, fast: true }, cell)
+}
+
+fn text(w: Writer<'_>, cell: Option<&Cell>) -> PairText {
+    let low = w.low;
     let finish = low.finish.iter().map(|id| w.statement(*id)).collect();
     PairText {
         image: if low.periodic { w.image(cell) } else { String::new() },
@@ -66,7 +77,7 @@ pub fn pair_text(low: &Lowered, cell: Option<&Cell>, precision: Precision) -> Pa
 
 /// The expression of node `id`.
 pub fn operand_text(low: &Lowered, id: Id, precision: Precision) -> String {
-    Writer { low, precision }.operand(id)
+    Writer { low, precision, fast: false }.operand(id)
 }
 
 /// Whether the device's double precision gives the bits of the reference for every value of `low`.
@@ -134,6 +145,7 @@ impl Writer<'_> {
         let o = |id: &Id| self.operand(*id);
         let p = self.precision;
         Some(match self.low.formula.node(id) {
+            Node::Unary(Unary::Exp, a) if self.fast => self.fast_exponential(*a),
             Node::Unary(op, a) => unary(*op, &o(a), p),
             Node::Binary(Binary::Pow, a, e) => match self.low.formula.constant(*e) {
                 Some(e) => power(&o(a), e, p),
@@ -145,6 +157,22 @@ impl Writer<'_> {
             Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
             _ => return None,
         })
+    }
+    /// e^a as a power of two; a constant factor of `a` and log₂ e become one.
+    fn fast_exponential(&self, a: Id) -> String {
+        let (rest, factor) = match self.low.formula.node(a) {
+            Node::Binary(Binary::Mul, b, c) => match (self.low.formula.constant(*b), self.low.formula.constant(*c)) {
+                (_, Some(c)) => (*b, c),
+                (Some(b), _) => (*c, b),
+                _ => (a, 1.0),
+            },
+            Node::Binary(Binary::Div, b, c) => match self.low.formula.constant(*c) {
+                Some(c) => (*b, 1.0 / c),
+                None => (a, 1.0),
+            },
+            _ => (a, 1.0),
+        };
+        format!("zf_exp2_fast({} * {})", self.operand(rest), self.number(factor * std::f64::consts::LOG2_E))
     }
     fn difference(&self, leaf: impl Fn(Side) -> Node) -> String {
         let find = |side| {
@@ -175,6 +203,12 @@ impl Writer<'_> {
                 let step = match (op, self.low.formula.node(*body), self.precision) {
                     (Reduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32) if self.in_loop(*body) => {
                         format!("zf_fma_f({}, {}, {v})", self.operand(*a), self.operand(*b))
+                    }
+                    (Reduce::Sum, Node::Binary(Binary::Pow, a, e), Precision::F32)
+                        if self.in_loop(*body) && self.low.formula.constant(*e) == Some(3.0) =>
+                    {
+                        let a = self.operand(*a);
+                        format!("zf_fma_f({a} * {a}, {a}, {v})")
                     }
                     _ => binary(op.operator(), &v, &self.operand(*body), self.precision),
                 };

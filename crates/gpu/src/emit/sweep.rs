@@ -1,6 +1,6 @@
 //! Family *points*: anchors in registers, the other side through shared memory, a fold in registers, shared or global memory.
 
-use super::pair::{RootText, SHORT, pair_text};
+use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
 use super::values::{NO_ACCESS, access, width};
 use super::{fill, type_name};
 use std::fmt::Write;
@@ -23,6 +23,10 @@ pub struct FoldText {
     pub state: String,
     /// For every cell that counts.
     pub absorb: String,
+    /// Before the cells of a step.
+    pub open: String,
+    /// After the cells of a step.
+    pub settle: String,
     /// Before each panel.
     pub before: String,
     /// Before each `step` others.
@@ -48,6 +52,10 @@ pub struct Shape {
     pub filter: bool,
     /// Cells that are visited.
     pub cells: Cells,
+    /// Every cell counts: no cut-off, and no value can be NaN.
+    pub clean: bool,
+    /// Exponentials by the special function unit.
+    pub fast: bool,
 }
 
 /// The expression of the one number of root `root`.
@@ -90,6 +98,8 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("BEFORE", fold.before.clone()),
         ("CHUNK", fold.chunk.clone()),
         ("AFTER", fold.after.clone()),
+        ("OPEN", fold.open.clone()),
+        ("SETTLE", fold.settle.clone()),
         ("FINISH", fold.finish.clone()),
         ("BODY", body(job, shape, &fold)),
         (
@@ -180,7 +190,11 @@ fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
 }
 
 fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
-    let pair = pair_text(&job.low, job.cell.as_ref(), shape.precision);
+    let pair = if shape.fast {
+        fast_pair_text(&job.low, job.cell.as_ref())
+    } else {
+        pair_text(&job.low, job.cell.as_ref(), shape.precision)
+    };
     let mut out = String::new();
     let (i, j) = if shape.anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
     let _ = writeln!(out, "const zf_u32 i = {i}, j = {j}; (void)i; (void)j;");
@@ -195,7 +209,7 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
         );
     }
     out += &pair.whole();
-    if !shape.filter {
+    if !shape.clean {
         out += &admit(job, &pair.roots);
     }
     out + &fold.absorb

@@ -27,6 +27,7 @@ ZF_FN double zf_of_bits(zf_u64 b) { return __longlong_as_double((zf_i64)b); }
 ZF_FN zf_u64 zf_bits(double v) { return (zf_u64)__double_as_longlong(v); }
 ZF_FN float zf_of_bits_f(zf_u32 b) { return __uint_as_float(b); }
 ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
+#define ZF_LOWEST(v) ((zf_u32)(__ffs((int)(v)) - 1))
 #define zf_abs_f fabsf
 #define zf_sqrt_f sqrtf
 #define zf_exp_f expf
@@ -77,4 +78,3 @@ ZF_FN float zf_min_f(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" 
 #define zf_atan2_d atan2
 #define zf_powr_d pow
 #define zf_trunc_d trunc
-#define zf_exp_fast(a) zf_exp2_fast((a) * 1.4426950409f)

@@ -29,6 +29,7 @@ typedef double2 zf_d2;
 #define zf_bits(v) as_ulong((double)(v))
 #define zf_of_bits_f(b) as_float((uint)(b))
 #define zf_bits_f(v) as_uint((float)(v))
+#define ZF_LOWEST(v) (31u - (zf_u32)clz((v) & (0u - (v))))
 #define zf_abs_f(a) fabs((float)(a))
 #define zf_sqrt_f(a) sqrt((float)(a))
 #define zf_exp_f(a) exp((float)(a))
@@ -82,4 +83,3 @@ ZF_FN float zf_min_f(float a, float b) {
 #define zf_atan2_d(a, b) atan2((double)(a), (double)(b))
 #define zf_powr_d(a, b) pow((double)(a), (double)(b))
 #define zf_trunc_d(a) trunc((double)(a))
-#define zf_exp_fast(a) exp((float)(a))

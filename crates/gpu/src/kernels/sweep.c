@@ -29,6 +29,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
         for (zf_u32 jj = 0; jj < count; jj += @STEP@u) {
             @CHUNK@
             @BREAD@
+            @OPEN@
             if (whole) {
                 ZF_UNROLL for (zf_u32 u = 0; u < @STEP@u; u++) {
                     const zf_u32 b = base + jj + u;
@@ -47,6 +48,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
                     }
                 }
             }
+            @SETTLE@
         }
         @AFTER@
     }

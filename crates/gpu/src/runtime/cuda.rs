@@ -63,6 +63,7 @@ fn facts(index: i32, version: i32) -> Result<Facts> {
         name: result::device::get_name(device).map_err(|e| failed("the device's name", e))?,
         driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         units: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        clock: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as f64 * 1e3,
         memory,
         largest: memory,
         shared: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,

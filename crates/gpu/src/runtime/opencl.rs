@@ -53,6 +53,7 @@ fn facts(index: usize, device: &Raw) -> Result<Facts> {
         name: text(device.name()),
         driver: text(device.version()),
         units: device.max_compute_units().map_err(odd)? as usize,
+        clock: f64::from(device.max_clock_frequency().unwrap_or(0)) * 1e6,
         memory: device.global_mem_size().map_err(odd)?,
         largest: device.max_mem_alloc_size().map_err(odd)?,
         shared: device.local_mem_size().map_err(odd)? as usize,

