@@ -166,6 +166,9 @@ pub struct RunArgs {
 pub struct Dist {
     #[command(flatten)]
     pub pair: PairArgs,
+    /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int d)
+    #[arg(long, value_name = "FILE.c", conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
+    pub pair_source: Option<String>,
     /// SciPy's condensed order of i < j instead of the full matrix
     #[arg(long)]
     pub condensed: bool,

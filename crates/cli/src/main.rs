@@ -10,6 +10,7 @@ mod infer_tables;
 mod plot;
 mod report;
 mod show;
+mod skeleton;
 mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
@@ -35,6 +36,7 @@ fn main() {
 
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
+        Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
         Verb::Ask(question) => {
             let (problem, run, name) = asked(question)?;
             work::run(&problem, run, name)

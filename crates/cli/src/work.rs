@@ -1,6 +1,6 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
-use crate::args::RunArgs;
+use crate::args::{PairArgs, RunArgs};
 use crate::{answer, ask, plot, report, show};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -10,12 +10,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
 use zipfold::device::{Runtime, Wanted};
-use zipfold::io::OutputOptions;
+use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
 use zipfold::run::{Target, ready};
 use zipfold::shards;
-use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result};
+use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result, Table};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -310,4 +310,15 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str) -> Result<()> {
             out.commit()
         }
     }
+}
+
+/// The tables of x and y, within the memory asked for.
+pub fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> {
+    let budget = budget(run)?;
+    let options = ReadOptions::default();
+    let read = |path: &str| {
+        let table = read_table(path, &options, &budget)?;
+        pair.columns.as_deref().map_or_else(|| Ok(table.clone()), |columns| table.select(columns))
+    };
+    Ok((read(&pair.x)?, pair.y.as_deref().map(read).transpose()?))
 }

@@ -9,6 +9,7 @@ pub mod host;
 pub mod pack;
 pub mod points;
 pub mod runtime;
+pub mod skeleton;
 pub mod twin;
 pub mod wanted;
 

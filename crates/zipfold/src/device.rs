@@ -54,6 +54,21 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
     Ok((plan, Some(opened)))
 }
 
+/// The device for work that only devices do; `auto` takes a GPU, or else a processor that poses as a device.
+///
+/// # Errors
+/// `Request` for the host, `Device` when there is none.
+pub fn required(wanted: Wanted) -> Result<gpu::Device> {
+    match wanted {
+        Wanted::Device(runtime, index) => gpu::open(runtime, index),
+        Wanted::Auto => best().map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
+        Wanted::Cpu => {
+            let e = Error::request("a pair source runs on devices only").at("--device");
+            Err(e.remedy("--device cuda or opencl, or write the pair as a formula: --pair"))
+        }
+    }
+}
+
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.
 fn unsuited(job: &Job) -> Option<&'static str> {
     let decides = |f: &Fold| match f {

@@ -13,7 +13,14 @@ pub fn is_present() -> bool {
 /// Options that keep the meaning of arithmetic: no contraction, correctly rounded division and square root.
 pub fn options(capability: usize) -> Vec<String> {
     let arch = format!("--gpu-architecture=sm_{capability}");
-    let plain = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--std=c++17"];
+    let plain = [
+        "--fmad=false",
+        "--prec-div=true",
+        "--prec-sqrt=true",
+        "--ftz=false",
+        "--std=c++17",
+        "--device-as-default-execution-space",
+    ];
     [arch].into_iter().chain(plain.map(String::from)).collect()
 }
 

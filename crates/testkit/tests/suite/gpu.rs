@@ -181,11 +181,8 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     let Some((device, _turn)) = device("exact_folds_of_single_precision_rows_are_exact") else { return };
     let (x, y) = (cloud(3, 1100, 3), cloud(4, 700, 3));
     let mut failures = vec![];
-    for fold in FOLDS {
-        for cells in [Cells::Cross, Cells::Triangle, Cells::Ordered] {
-            if cells == Cells::Ordered && fold.contains("reduce") {
-                continue;
-            }
+    for (at, fold) in FOLDS.iter().enumerate() {
+        for cells in [Cells::Cross, [Cells::Triangle, Cells::Ordered][at % 2]] {
             let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
             if cells == Cells::Triangle && asymmetric {
                 continue;
@@ -196,7 +193,7 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let by_hand = [("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")];
             let sets = [&[][..], &by_hand[..]];
-            for set in &sets[..if cells == Cells::Cross { 1 } else { 2 }] {
+            for set in &sets[if cells == Cells::Cross { 0..1 } else { 1..2 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
                 failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
