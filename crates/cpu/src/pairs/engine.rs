@@ -85,7 +85,7 @@ pub struct Engine<'j, T> {
     distances: Option<Distances>,
 }
 
-impl<'j, T: Element + Send> Engine<'j, T> {
+impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
@@ -114,7 +114,8 @@ impl<'j, T: Element + Send> Engine<'j, T> {
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
-        let gather = sink.gathers().then(|| Gather::<T>::new(sink));
+        let longest = tiles.iter().map(|t| t.rows.len().max(t.cols.len())).max().unwrap_or(0);
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest));
         for tile in tiles {
             match &gather {
                 Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
