@@ -39,7 +39,7 @@ def rows(data: Any, name: str) -> np.ndarray:
 def named_rows(data: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
     """As :func:`rows`, with the names of the columns where there are some."""
     names = _column_names(data)
-    if names is not None and not hasattr(data, "__array__"):
+    if names is not None and hasattr(data, "column_names"):
         columns = arrow_columns(data, name)
         return rows(np.column_stack([numbers for _, numbers, _ in columns]), name), [c[0] for c in columns]
     return rows(data, name), names
@@ -104,10 +104,11 @@ def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _column_names(data: Any) -> list[str] | None:
-    columns = getattr(data, "columns", None)
-    if columns is None and hasattr(data, "column_names"):
-        columns = data.column_names
-    if columns is None or isinstance(data, np.ndarray) or not hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, np.ndarray) or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    columns = getattr(data, "column_names", None)
+    columns = getattr(data, "columns", None) if columns is None else columns
+    if columns is None:
         return None
     try:
         return [str(column) for column in columns]
@@ -126,7 +127,7 @@ def _array(data: Any, name: str) -> np.ndarray:
     _refuse_devices(data, name)
     if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         return np.from_dlpack(data)
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"):
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
         columns = arrow_columns(data, name)
         if any(words is not None for _, _, words in columns):
             text = next(column for column, _, words in columns if words is not None)

@@ -150,9 +150,13 @@ class Outcome:
 class Pairs:
     """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
 
-    def __init__(self, x: Any, y: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, names: Any = None) -> None:
         self._x = named_rows(x, "X")
         self._y = None if y is None or y is x else named_rows(y, "Y")
+        if names is not None:
+            both = names if isinstance(names, tuple) else (names, names)
+            self._x = (self._x[0], _column_names(both[0], self._x[0], "X"))
+            self._y = self._y and (self._y[0], _column_names(both[1], self._y[0], "Y"))
         self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
@@ -342,12 +346,24 @@ def _outcome(raw: dict[str, Any]) -> Outcome:
     return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["cells"], raw["seconds"])
 
 
-def pairs(X: Any, Y: Any = None) -> Pairs:
+def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
+    out = [str(name) for name in names]
+    if len(out) != array.shape[1]:
+        raise InputError(f"names: {len(out)} for the {array.shape[1]} columns of {what}")
+    return out
+
+
+def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
     """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
 
-    Arrays, tables of any Arrow library (their columns have names), nested lists. See :class:`Pairs` for what follows.
+    Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
+    a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
+    array([2.])
     """
-    return Pairs(X, Y)
+    return Pairs(X, Y, names)
 
 
 def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
