@@ -64,6 +64,26 @@ def test_dlpack_without_a_copy(rng):
     assert np.shares_memory(rows(OnlyDlpack(x), "X"), x)
 
 
+def test_results_are_of_the_callers_library(rng):
+    class Theirs(np.ndarray):
+        pass
+
+    class Space:
+        @staticmethod
+        def from_dlpack(array):
+            return np.from_dlpack(array).view(Theirs)
+
+    class Rows(OnlyDlpack):
+        def __array_namespace__(self):
+            return Space
+
+    x = rng.normal(size=(4, 3))
+    for call in (lambda a: zf.cdist(a, x), zf.pdist, zf.pairwise_distances, zf.pairwise_kernels):
+        got = call(Rows(x))
+        assert type(got) is Theirs
+        np.testing.assert_array_equal(np.asarray(got), call(x))
+
+
 @pytest.mark.parametrize("device", [2, 10, 8])
 def test_arrays_on_a_device_that_is_out_of_reach(rng, device):
     with pytest.raises(zf.DeviceError, match="copy it to the host"):

@@ -81,7 +81,17 @@ def test_settings_nest_and_end():
     assert zf.settings() == zf.Settings()
 
 
-@pytest.mark.parametrize("setting", [{"memory": "lots"}, {"memory": -1}, {"threads": -3}, {"threads": "two"}])
+def test_the_precision_in_force(rng):
+    x = rng.normal(size=(5, 3))
+    with zf.using(precision="f32"):
+        assert zf.cdist(x, x).dtype == np.float32
+        assert zf.cdist(x, x, precision="f64").dtype == np.float64
+        assert zf.pairs(x).matrix().run().dtype == np.float32
+        assert zf.pairs(x).precision("f64").matrix().run().dtype == np.float64
+    assert zf.cdist(x, x).dtype == np.float64
+
+
+@pytest.mark.parametrize("setting", [{"precision": "f16"}, {"memory": "lots"}, {"memory": -1}, {"threads": -3}, {"threads": "two"}])
 def test_settings_that_mean_nothing_are_refused(setting):
     with pytest.raises(ValueError, match=next(iter(setting))), zf.using(**setting):
         pass
@@ -91,7 +101,7 @@ def test_the_environment_is_read():
     code = "import zipfold as zf; print(*zf.settings())"
     names = {"ZIPFOLD_THREADS": "3", "ZIPFOLD_MEMORY": "1MiB", "ZIPFOLD_DEVICE": "cpu"}
     out = subprocess.run([sys.executable, "-c", code], env=os.environ | names, capture_output=True, text=True, check=True)
-    assert out.stdout.split() == ["3", str(1 << 20), "cpu"]
+    assert out.stdout.split() == ["3", str(1 << 20), "cpu", "None"]
 
 
 def test_a_device_that_is_not_there_says_so():

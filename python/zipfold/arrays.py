@@ -14,6 +14,7 @@ Arrow tables                float64 (float32 if all columns are)
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError
 
-__all__ = ["matrix", "named_rows", "rows"]
+__all__ = ["like", "matrix", "named_rows", "rows"]
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -34,6 +35,15 @@ def rows(data: Any, name: str) -> np.ndarray:
         if flags.c_contiguous and flags.aligned:
             return data
     return matrix(_array(data, name), name)
+
+
+def like(result: np.ndarray, source: Any) -> Any:
+    """``result`` in the array library of ``source``, without a copy, where that is another one with DLPack."""
+    if isinstance(source, np.ndarray) or not hasattr(source, "__dlpack__"):
+        return result
+    space = getattr(source, "__array_namespace__", lambda: sys.modules.get(type(source).__module__.split(".")[0]))()
+    make = getattr(space, "from_dlpack", None)
+    return result if make is None else make(result)
 
 
 def named_rows(data: Any, name: str) -> tuple[np.ndarray, list[str] | None]:

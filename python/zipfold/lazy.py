@@ -20,7 +20,7 @@ from .arrays import named_rows, numbers
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
 from .results import Plan, Tally, of_fold
-from .settings import given
+from .settings import checked_precision, given, settings
 from .trace import trace
 
 __all__ = ["Fold", "Outcome", "Pairs", "fold", "merge", "pairs"]
@@ -219,9 +219,7 @@ class Pairs:
 
     def precision(self, precision: str) -> Pairs:
         """``f32`` or ``f64`` for matrices; everything else is always exact in f64."""
-        if precision not in ("f32", "f64"):
-            raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
-        return self._with(precision=precision)
+        return self._with(precision=checked_precision(precision))
 
     def fold(self, *folds: Fold) -> Pairs:
         """Keeps what the folds say, all of them in one sweep over the pairs."""
@@ -277,7 +275,7 @@ class Pairs:
 
     def explain(self, **how: Any) -> Plan:
         """The plan: space, tiles, memory, predicted time. Nothing is run."""
-        text, fields = _zipfold.explain(json.dumps(self._problem), *self._arguments(), given(**how))
+        text, fields = _zipfold.explain(self._text(), *self._arguments(), given(**how))
         return Plan(text, json.loads(fields))
 
     def run(self, *, shard: tuple[int, int] | None = None, progress: Any = False, **how: Any) -> Any:
@@ -287,15 +285,20 @@ class Pairs:
         done and pairs in all. ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
         """
         if shard is not None:
-            raw = _zipfold.run(json.dumps(self._problem), *self._arguments(), given(shard=shard, progress=progress, **how))
+            raw = _zipfold.run(self._text(), *self._arguments(), given(shard=shard, progress=progress, **how))
             return raw["part"]
         outcome = self.outcome(progress=progress, **how)
         return outcome.results[0] if len(outcome.results) == 1 else outcome.results
 
     def outcome(self, *, progress: Any = False, **how: Any) -> Outcome:
         """As :meth:`run`, with the plan, the tally of pairs and the time."""
-        raw = _zipfold.run(json.dumps(self._problem), *self._arguments(), given(progress=progress, **how))
+        raw = _zipfold.run(self._text(), *self._arguments(), given(progress=progress, **how))
         return _outcome(raw)
+
+    def _text(self) -> str:
+        """The problem as JSON, in the precision in force unless it has its own."""
+        precision = self._problem.get("precision") or settings().precision
+        return json.dumps(self._problem if precision is None else {**self._problem, "precision": precision})
 
     def _arguments(self) -> tuple[Any, Any, list[Any]]:
         if not self._problem["folds"]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import rows
+from .arrays import like, rows
 from .distances import pair
 from .errors import ArrayTypeError, InputError, RequestError, ResourceError
 from .lazy import pairs
@@ -112,7 +112,7 @@ def pairwise_distances(
     if b is None and metric in ("cosine", "correlation"):
         # One minus a similarity that rounds: a row is at no distance from itself.
         np.fill_diagonal(out, 0)
-    return out
+    return like(out, X)
 
 
 def _derived(a: np.ndarray, b: np.ndarray | None, metric: Any, kwds: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def pairwise_kernels(
     a, b = _checked(X, Y, False)
     if metric in ("chi2", "additive_chi2") and any(m is not None and m.size and m.min() < 0 for m in (a, b)):
         raise InputError("X contains negative values (limit: at least 0)")
-    return _matrix(a, b, metric, kwds | _threads(n_jobs, kwds))
+    return like(_matrix(a, b, metric, kwds | _threads(n_jobs, kwds)), X)
 
 
 def pairwise_distances_argmin_min(
