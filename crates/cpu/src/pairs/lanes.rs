@@ -6,6 +6,7 @@ use zipfold_core::number;
 use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
+use zipfold_core::{Buffer, Elements};
 
 /// Lanes of a register: one block of columns.
 pub type Lanes<T> = [T; BLOCK];
@@ -28,12 +29,14 @@ pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 's
     fn abs(self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
+    /// The elements of a table, where they are of this type.
+    fn lent(elements: &Elements) -> Option<&Buffer<Self>>;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;
 }
 
 macro_rules! real {
-    ($t:ty, $slice:expr) => {
+    ($t:ty, $slice:expr, $kind:ident) => {
         impl Real for $t {
             #[inline(always)]
             fn of(v: f64) -> Self {
@@ -67,12 +70,15 @@ macro_rules! real {
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
             }
+            fn lent(elements: &Elements) -> Option<&Buffer<$t>> {
+                if let Elements::$kind(items) = elements { Some(items) } else { None }
+            }
             const SLICE: usize = $slice;
         }
     };
 }
-real!(f64, 0);
-real!(f32, 128);
+real!(f64, 0, F64);
+real!(f32, 128, F32);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]
