@@ -88,6 +88,9 @@ fn row_warning(network: &Network) -> Option<String> {
     })
 }
 
+/// Variables whose marginals are worth several threads.
+const MANY: usize = 1 << 14;
+
 /// A problem on its way.
 struct Run<'a> {
     network: &'a Network,
@@ -198,7 +201,8 @@ impl<'a> Run<'a> {
             self.reduced.states[n].iter().zip(&own).for_each(|(s, p)| row[*s as usize] = p / total);
             row
         };
-        (0..self.network.cards().len()).into_par_iter().map(of).collect()
+        let all = self.network.cards().len();
+        if all < MANY { (0..all).map(of).collect() } else { (0..all).into_par_iter().map(of).collect() }
     }
     /// Values of the original variables.
     fn assignment(&self, states: &[usize]) -> Vec<usize> {
