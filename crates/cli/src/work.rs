@@ -1,17 +1,20 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::RunArgs;
-use crate::{answer, ask, plot, show};
+use crate::{answer, ask, plot, report, show};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
-use zipfold::run::{Target, ready, with_ranges};
-use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Output, Problem, Result};
+use zipfold::run::{Target, ready};
+use zipfold::shards;
+use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -70,15 +73,30 @@ fn check(run: &RunArgs) -> Result<()> {
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
     }
+    if run.threads > 4096 {
+        let e = Error::request(format!("{} threads", run.threads)).at("--threads").limit("4096");
+        return Err(e.remedy("as many as the machine has cores, which is the default"));
+    }
     if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
         return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
     }
-    Ok(())
+    if let Some(path) = &run.plot {
+        answer::refuse_picture(path, run)?;
+    }
+    match &run.report {
+        Some(path) => report::check(path).and_then(|()| answer::refuse_place(path, run.force)),
+        None => Ok(()),
+    }
 }
 
 /// Answers `problem`.
 pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     check(args)?;
+    if problem.folds.is_empty() {
+        return Err(
+            Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]")
+        );
+    }
     let start = Instant::now();
     let budget = budget(args)?;
     let output = OutputOptions { force: args.force, durable: args.durable };
@@ -90,8 +108,8 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     seconds.read = start.elapsed().as_secs_f64();
     let stop = interrupts();
     let progress = show::Bar::new(args.quiet || args.json);
-    let tell = |p: zipfold::Progress| progress.tell(p);
-    let options = options(args, &budget, &stop, &tell)?;
+    let show = |p: zipfold::Progress| progress.tell(p);
+    let options = options(args, &budget, &stop, &show)?;
     let planning = Instant::now();
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
@@ -108,7 +126,25 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     if let Some(path) = &options.checkpoint {
         let _ = std::fs::remove_file(path);
     }
-    show::report(verb, &job, &outcome, &seconds, &budget, &outputs, args)
+    tell(verb, &job, &outcome, &seconds, &budget, outputs, args)
+}
+
+/// Says what was done, and writes the page about it.
+fn tell(
+    verb: &str,
+    job: &Job,
+    outcome: &Outcome,
+    seconds: &Seconds,
+    budget: &Budget,
+    mut outputs: Vec<String>,
+    args: &RunArgs,
+) -> Result<()> {
+    outputs.extend(args.report.clone());
+    let told = show::Told { verb, job, outcome, seconds, peak_bytes: budget.peak(), outputs: &outputs };
+    if let Some(path) = &args.report {
+        report::write(path, &told, OutputOptions { force: args.force, durable: args.durable })?;
+    }
+    show::report(&told, args)
 }
 
 fn finish(
@@ -164,16 +200,25 @@ fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
     }
 }
 
-/// The first interruption stops the run at the next wave; a second one kills as usual.
+/// The first SIGINT or SIGTERM stops the run at the next wave, the second one at once.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
+        // A signal that cannot be caught ends the run as usual.
+        let _ = flag::register_conditional_shutdown(signal, status, stop.clone());
+        let _ = flag::register(signal, stop.clone());
+        let _ = flag::register_usize(signal, LAST_SIGNAL.get_or_init(Arc::default).clone(), status as usize);
+    }
     stop
+}
+
+/// Status that belongs to the signal caught last.
+static LAST_SIGNAL: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+
+/// Exit status of an interrupted run.
+pub fn interrupted_status() -> Option<i32> {
+    let last = LAST_SIGNAL.get().map_or(0, |s| s.load(Ordering::Relaxed));
+    i32::try_from(last).ok().filter(|s| *s > 0)
 }
 
 fn resume_hint(error: Error, options: &Options<'_>) -> Error {
@@ -192,19 +237,7 @@ fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usi
     let Some(path) = &args.output else {
         return Err(Error::request("a share needs a place for its partial result").at("--shard").remedy("-o part.zfp"));
     };
-    let states = outcome.outputs.iter().map(|o| match o {
-        Output::State(state) => Ok(state.clone()),
-        _ => Err(Error::internal("a dense fold reached a shard")),
-    });
-    let part = Partial {
-        key: String::new(),
-        tiles_done: 0,
-        cells: outcome.cells,
-        states: states.collect::<Result<_>>()?,
-        tally: outcome.tally,
-        problem: serde_json::to_string(problem).map_err(|e| Error::internal(e.to_string()))?,
-        shard: Some(shard),
-    };
+    let part = shards::part(problem, outcome, shard)?;
     if Path::new(path).exists() && !args.force {
         return Err(Error::request("the output exists").at(path.clone()).remedy("--force replaces it"));
     }
@@ -220,30 +253,12 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     for path in paths {
         parts.push((path.clone(), partial::read(Path::new(path))?));
     }
-    parts.sort_by_key(|(_, p)| p.shard);
-    check_shards(&parts)?;
-    let problem: Problem = serde_json::from_str(&parts[0].1.problem)
-        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(paths[0].clone()))?;
+    let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+    let problem = shards::problem_of(name, first)?;
     let budget = budget(args)?;
     let data = read_data(&problem, &budget)?;
-    let problem = with_ranges(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
-    let (job, machine) = ready(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
-    let plan = zipfold::plan::choose(&job, &machine, &ask::settings(args)?)?;
-    let (n, m) = (job.space.n, job.space.m);
-    let mut merged = Partial::start("", job.folds.iter().map(|f| f.identity(n, m)).collect());
-    for (_, part) in parts {
-        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
-            fold.merge(into, from);
-        }
-        merged.tally.merge(&part.tally);
-        merged.cells += part.cells;
-    }
-    if merged.cells != job.space.size()? {
-        return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
-            .remedy("run the shares again on the same inputs"));
-    }
-    let outputs = merged.states.into_iter().map(Output::State).collect();
-    let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };
+    let options = Options { budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
     let files = finish(
         &problem,
         &job,
@@ -253,29 +268,7 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         OutputOptions { force: args.force, durable: args.durable },
     )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
-    show::report("merge", &job, &outcome, &seconds, &budget, &files, args)
-}
-
-/// All shares of one problem, each once.
-fn check_shards(parts: &[(String, Partial)]) -> Result<()> {
-    let total = parts[0].1.shard.map_or(0, |s| s.1);
-    for (at, (path, part)) in parts.iter().enumerate() {
-        if part.problem != parts[0].1.problem || part.shard.map(|s| s.1) != Some(total) {
-            return Err(Error::request("the partial results belong to different problems")
-                .at(path.clone())
-                .remedy("merge the shares of one command"));
-        }
-        if part.shard.map(|s| s.0) != Some(at) {
-            return Err(
-                Error::request(format!("share {} of {total} is missing or there twice", at + 1)).at(path.clone())
-            );
-        }
-    }
-    if parts.len() == total {
-        Ok(())
-    } else {
-        Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them"))
-    }
+    tell("merge", &job, &outcome, &seconds, &budget, files, args)
 }
 
 /// Prints the plan of `problem`.

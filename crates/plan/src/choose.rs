@@ -186,6 +186,9 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
     let nodes = job.low.formula.nodes().len() as u64;
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     let tile = (tiling.rows + tiling.cols) as u64 * 64;
+    let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
+    // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
+    let gathered = 2 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     let packed = if job.low.dim >= 16 { 2 } else { 1 };
-    packed * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile)
+    packed * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
 }

@@ -1,9 +1,11 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
 use crate::partial::{self, Partial};
+use crate::pool::Workers;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::{Along, RowState};
@@ -72,6 +74,18 @@ pub enum Target {
     Memory,
     /// Into an `.npy` file, by positional writes.
     Npy(String, OutputOptions),
+    /// Into memory that the caller owns.
+    Lent(Lent),
+}
+
+/// A place for dense results that the caller owns; it outlives the run.
+#[derive(Clone)]
+pub struct Lent(pub Arc<dyn Sink + Send>);
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lent")
+    }
 }
 
 /// What a fold gives.
@@ -81,7 +95,7 @@ pub enum Output {
     F32(Vec<f32>),
     /// A dense result in double precision.
     F64(Vec<f64>),
-    /// A dense result in its file.
+    /// A dense result in its file, or in the caller's memory.
     Stored,
     /// A state to finish.
     State(State),
@@ -217,26 +231,31 @@ fn run_typed<T: Typed>(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let _held = reserve(job, &plan, target, options)?;
-    let key = partial::key(problem, job, &plan, options.shard);
+    // The key reads all data; only what may be resumed or merged needs it.
+    let keyed = options.checkpoint.is_some() || options.shard.is_some();
+    let key = if keyed { partial::key(problem, job, &plan, options.shard) } else { String::new() };
     let resumed = match (&options.checkpoint, options.resume) {
         (Some(path), true) => partial::read_if_there(path, &key)?,
         _ => None,
     };
-    let places = places::<T>(job, target, resumed.is_some())?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.threads).build();
-    let pool = pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy("--threads 1"))?;
-    let engine = pool.install(|| Engine::<T>::load(job, &plan));
-    let merged = loop_units(job, &plan, &engine, &places, &pool, &key, resumed, options)?;
+    let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
+    let workers = Workers::of(job, &plan)?;
+    let engine = workers.install(|| Engine::<T>::load(job, &plan));
+    let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
-    for (place, state) in places.items.into_iter().zip(merged.states) {
+    for (place, mut state) in places.items.into_iter().zip(merged.states) {
+        if let State::Select(select) = &mut state {
+            select.sort();
+        }
         outputs.push(match place {
             Place::Memory(items) => T::output(items.into_vec()),
             Place::File(file) => {
                 file.publish()?;
                 Output::Stored
             }
+            Place::Lent(_) => Output::Stored,
             Place::None => Output::State(state),
         });
     }
@@ -269,13 +288,27 @@ enum Place<T: Shared> {
     None,
     Memory(SharedMatrix<T>),
     File(NpyFile),
+    Lent(Lent),
 }
 
 struct Places<T: Shared> {
     items: Vec<Place<T>>,
+    /// What units in progress have found.
+    found: Mutex<Vec<Reservation>>,
+    budget: Budget,
 }
 
 impl<T: Typed> Sink for Places<T> {
+    fn hold(&self, bytes: u64) -> Result<()> {
+        let more = self.budget.reserve(bytes, "the matches found so far")?;
+        if let Ok(mut found) = self.found.lock() {
+            found.push(more);
+        }
+        Ok(())
+    }
+    fn gathers(&self) -> bool {
+        self.items.iter().any(|place| matches!(place, Place::File(_)))
+    }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.items[fold] {
             Place::Memory(matrix) => {
@@ -289,12 +322,13 @@ impl<T: Typed> Sink for Places<T> {
                 Some(run) => file.write(at as u64, run),
                 None => Err(Error::internal("a tile of another precision than its file")),
             },
+            Place::Lent(lent) => lent.0.put(fold, at, values),
             Place::None => Ok(()),
         }
     }
 }
 
-fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T>> {
+fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -> Result<Places<T>> {
     let (n, m) = (job.space.n, job.space.m);
     let make = |fold: &Fold| -> Result<Place<T>> {
         let shape = match fold {
@@ -314,9 +348,11 @@ fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T
             }
             Target::Npy(path, options) if resume => Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?)),
             Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),
+            Target::Lent(lent) => Ok(Place::Lent(lent.clone())),
         }
     };
-    Ok(Places { items: job.folds.iter().map(make).collect::<Result<_>>()? })
+    let items = job.folds.iter().map(make).collect::<Result<_>>()?;
+    Ok(Places { items, found: Mutex::default(), budget: budget.clone() })
 }
 
 /// Units run between two merges.
@@ -330,7 +366,7 @@ fn loop_units<T: Typed>(
     plan: &Plan,
     engine: &Engine<'_, T>,
     places: &Places<T>,
-    pool: &rayon::ThreadPool,
+    workers: &Workers,
     key: &str,
     resumed: Option<Partial>,
     options: &Options<'_>,
@@ -350,6 +386,8 @@ fn loop_units<T: Typed>(
         };
         Partial::start(key, job.folds.iter().map(start).collect())
     });
+    // A wave that ends early would lose what a checkpoint at its end keeps.
+    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     while merged.tiles_done < tiles.len() {
@@ -357,9 +395,12 @@ fn loop_units<T: Typed>(
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
         let done: Vec<Result<UnitState>> =
-            pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
+            workers.install(|| wave.par_iter().map(|unit| run_unit(engine, unit, places, at_once)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?);
+        }
+        if let Ok(mut found) = places.found.lock() {
+            found.clear();
         }
         growth.cover(&merged, options)?;
         merged.tiles_done = to;
@@ -386,6 +427,19 @@ fn loop_units<T: Typed>(
         }
     }
     Ok(merged)
+}
+
+/// Tiles in order, unless the run is to stop.
+fn run_unit<T: Typed>(
+    engine: &Engine<'_, T>,
+    unit: &[Tile],
+    places: &Places<T>,
+    stop: Option<&AtomicBool>,
+) -> Result<UnitState> {
+    match stop {
+        Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Blame::Interrupted, "interrupted")),
+        _ => engine.run(unit, places),
+    }
 }
 
 /// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.

@@ -1,5 +1,6 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
+use super::gather::Gather;
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::compile;
@@ -29,6 +30,17 @@ pub trait Sink: Sync {
     /// # Errors
     /// `Resource` when they cannot be stored.
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
+    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it is merged.
+    ///
+    /// # Errors
+    /// `Resource` when there is no room.
+    fn hold(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
+    fn gathers(&self) -> bool {
+        false
+    }
 }
 
 /// Element types that a sink takes.
@@ -73,7 +85,7 @@ pub struct Engine<'j, T> {
     distances: Option<Distances>,
 }
 
-impl<'j, T: Element> Engine<'j, T> {
+impl<'j, T: Element + Send> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
@@ -102,8 +114,12 @@ impl<'j, T: Element> Engine<'j, T> {
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink));
         for tile in tiles {
-            unit.tile(tile, sink)?;
+            match &gather {
+                Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
+                None => unit.tile(tile, sink)?,
+            }
         }
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
@@ -117,6 +133,7 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     mirror: Vec<Vec<T>>,
+    held: u64,
 }
 
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
@@ -141,6 +158,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
+            held: 0,
             mirror: job
                 .folds
                 .iter()
@@ -207,6 +225,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     self.admit(i, jb, &run);
                 }
             }
+        }
+        let selected = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+        let bytes = self.states.iter().map(selected).sum::<u64>();
+        if bytes > self.held {
+            sink.hold(bytes - self.held)?;
+            self.held = bytes;
         }
         self.put_mirror(jb, rows, cols, sink)
     }
