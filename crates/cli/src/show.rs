@@ -63,7 +63,7 @@ pub fn report(
             "command": verb,
             "n": [job.space.n, job.space.m],
             "plan": outcome.plan,
-            "counts": {"cells": outcome.cells, "evaluated": tally.counted + tally.far + tally.nan, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+            "counts": {"cells": outcome.cells, "evaluated": outcome.cells - tally.skipped - tally.settled, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": budget.peak(),
             "outputs": outputs,
@@ -80,8 +80,13 @@ pub fn report(
     } else {
         String::new()
     };
+    let pruned = if outcome.plan.prune.is_on() {
+        format!(", {} skipped and {} settled by bounds", tally.skipped, tally.settled)
+    } else {
+        String::new()
+    };
     eprintln!(
-        "{} pairs{skipped} in {:.3} s ({rate:.3e}/s), {} at most",
+        "{} pairs{skipped}{pruned} in {:.3} s ({rate:.3e}/s), {} at most",
         outcome.cells,
         seconds.total,
         human_bytes(budget.peak())

@@ -5,6 +5,7 @@ pub mod engine;
 pub mod lanes;
 pub mod points;
 pub mod program;
+pub mod prune;
 pub mod rows;
 pub mod vm;
 pub mod zips;
