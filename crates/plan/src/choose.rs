@@ -65,7 +65,8 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
     let cells = job.space.size()?;
     let lanes = (isa.lanes() * 8 / precision.bytes()) as f64;
-    let compute = cells as f64 * operations / (lanes * machine.vector_rate * machine.threads as f64);
+    let evaluated = cells as f64 * prune.evaluated.unwrap_or(1.0);
+    let compute = evaluated * operations / (lanes * machine.vector_rate * machine.threads as f64);
     let (n, m) = (job.space.n, job.space.m);
     let write = job.folds.iter().map(|f| dense_bytes(f, n, m, precision)).sum::<u64>() as f64 / machine.write_rate;
     let bound = if write > compute { "writing the result" } else { "arithmetic" };

@@ -1,5 +1,7 @@
 //! Whether bounds may leave pairs out, and whether that pays (DESIGN 6.1).
 
+mod estimate;
+
 use crate::choose::Settings;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::rows::Along;
@@ -9,6 +11,11 @@ use zipfold_core::{Cells, Error, Job, Result, Space};
 
 /// Hoisted numbers of a row beyond which boxes say little and cost much.
 const MOST_COORDINATES: usize = 64;
+
+/// Fewer pairs are sooner evaluated than sorted and boxed.
+const WORTH_CELLS: usize = 1 << 22;
+/// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as a plain run sweeps.
+const WORTH_SHARE: f64 = 0.4;
 
 /// How the cells of a pruned run are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +105,16 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
+        None | Some("auto") if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
         None | Some("auto") => {
-            let _ = reasons;
-            Ok(Prune::default())
+            let evaluated = estimate::evaluated(job);
+            let on = evaluated.is_some_and(|share| share <= WORTH_SHARE);
+            if let Some(share) = evaluated {
+                let percent = 100.0 * share;
+                let what = if on { "which pays" } else { "which does not pay" };
+                reasons.push(format!("bounds would leave about {percent:.3} % of the pairs to evaluate, {what}"));
+            }
+            Ok(Prune { on, evaluated })
         }
         Some(other) => {
             let e = Error::request(format!("'{other}' is no way to prune")).at("--set prune");

@@ -17,7 +17,11 @@ pub struct TopK<T> {
 }
 
 /// By value, then index; NaN behind all numbers.
+#[inline(always)]
 fn order<T: Element>(a: &(T, u32), b: &(T, u32)) -> Ordering {
+    if a.0 < b.0 {
+        return Ordering::Less;
+    }
     let nan = |x: T| x.partial_cmp(&x).is_none();
     let values = a.0.partial_cmp(&b.0).unwrap_or_else(|| nan(a.0).cmp(&nan(b.0)));
     values.then(a.1.cmp(&b.1))
@@ -69,9 +73,16 @@ impl<T: Element> TopK<T> {
             return;
         }
         if self.k <= INSERTED {
-            let at = self.entries.partition_point(|e| order(e, &entry) == Ordering::Less);
-            self.entries.insert(at, entry);
-            self.entries.truncate(self.k);
+            // By steps from the end: lists are short, and most that enter enter late.
+            if self.entries.len() < self.k {
+                self.entries.push(entry);
+            }
+            let mut at = self.entries.len() - 1;
+            while at > 0 && order(&entry, &self.entries[at - 1]) == Ordering::Less {
+                self.entries[at] = self.entries[at - 1];
+                at -= 1;
+            }
+            self.entries[at] = entry;
             self.worst = if self.entries.len() == self.k { self.entries.last().copied() } else { None };
         } else {
             self.entries.push(entry);

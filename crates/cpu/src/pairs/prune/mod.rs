@@ -10,6 +10,7 @@ mod verdict;
 mod walk;
 
 use super::engine::UnitState;
+use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
@@ -39,7 +40,12 @@ pub struct Pruned<'j> {
     points: Level,
     groups: Level,
     tree: Tree,
+    /// Points of a histogram of distances, swept by their own kernel.
+    distances: Option<Distances>,
 }
+
+/// Rows in a leaf of points: their kernel needs no whole blocks.
+const SMALL_LEAF: usize = 32;
 
 impl<'j> Pruned<'j> {
     /// Sorts and boxes the rows of `job`; none where it cannot be pruned.
@@ -61,15 +67,22 @@ impl<'j> Pruned<'j> {
         );
         let ((x, order_x), (y, order_y)) = (x, y);
         let of_y = order_y.as_deref().unwrap_or(&order_x);
-        let rows = || Rows::arranged_by_row(low, Side::X, &x.values, &order_x);
+        let by_points = plan.family != "vm" && Distances::applies(job);
+        let leaf = if by_points { SMALL_LEAF } else { BLOCK };
+        let none = || Rows::empty(low.dim, 0, 0);
+        let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
+        let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
         let boxes = || (Level::over_rows(&x, &order_x, 1), Level::over_rows(&x, &order_x, GROUP));
-        let columns = || (Rows::arranged_by_panel(low, &y.values, of_y), Tree::new(&y, of_y, BLOCK));
+        let columns = || (panels(), Tree::new(&y, of_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
+        let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
         let vm = Vm { low, program: compile(low), x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa };
         let doubled = mode == prune::Mode::Doubled;
         let space = prune::walked(job, plan.prune);
         let best_first = looks_for_best(job);
-        Some(Pruned { job, vm, bounds, space, doubled, best_first, order_x, order_y, points, groups, tree })
+        let placed =
+            Pruned { job, vm, bounds, space, doubled, best_first, order_x, order_y, points, groups, tree, distances };
+        Some(placed)
     }
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {
@@ -87,7 +100,7 @@ impl<'j> Pruned<'j> {
             let cols: Range<usize> = tile.cols.clone();
             walk.tile(&tile.rows, &cols);
         }
-        UnitState { tally: walk.tally, states: walk.sheet.finish() }
+        walk.finish()
     }
 }
 

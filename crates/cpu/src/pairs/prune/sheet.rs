@@ -1,8 +1,10 @@
 //! The states of the folds while one thread works on a run of sorted rows; indices are those of the rows as given.
 
 use crate::kernels::compress::{Pages, Predicate, append_matching};
+use crate::kernels::histogram::Counts;
 use crate::kernels::top_k::TopK;
 use crate::pairs::lanes::Lanes;
+use crate::pairs::points::Distances;
 use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::Job;
@@ -106,11 +108,34 @@ impl<'e> Sheet<'e> {
             }
         }
     }
-    /// Settles the pairs of sorted `row` with the columns `cols`, as judged.
+    /// Adds what the points family counted; the pairs that it counted.
+    pub fn put_counts(&mut self, counts: &Counts) -> u64 {
+        match self.parts.as_mut_slice() {
+            [Part::Histogram(state)] => Distances::put(counts, state),
+            _ => 0,
+        }
+    }
+    /// Settles `cells` pairs as judged, for folds that keep nothing by row.
+    pub fn settle_cells(&mut self, wholes: &[Whole], cells: u64) {
+        for (part, whole) in self.parts.iter_mut().zip(wholes) {
+            if let (Part::Histogram(s), Whole::Cell(cell, _)) = (part, whole) {
+                s.counts[*cell] += cells;
+            }
+        }
+    }
+    /// Whether settled pairs matter by row, so that [`Self::settle_row`] is owed.
+    pub fn has_rows(&self, wholes: &[Whole]) -> bool {
+        let by_row = |(part, whole): (&Part, &Whole)| match part {
+            Part::Rows(_) => true,
+            Part::Select(..) => *whole == Whole::All,
+            _ => false,
+        };
+        self.parts.iter().zip(wholes).any(by_row)
+    }
+    /// Settles the pairs of sorted `row` with the columns `cols`, as judged, for folds that keep something by row.
     pub fn settle_row(&mut self, wholes: &[Whole], row: usize, cols: &Range<usize>) {
         for (at, whole) in wholes.iter().enumerate() {
             match (&mut self.parts[at], &self.job.folds[at], whole) {
-                (Part::Histogram(s), _, Whole::Cell(cell, _)) => s.counts[*cell] += cols.len() as u64,
                 (Part::Rows(piece), Fold::Rows(f), whole) => {
                     let counted = f.stride() > 0 || *whole == Whole::All;
                     piece.counts[row - self.rows.start] += if counted { cols.len() as u64 } else { 0 };

@@ -5,6 +5,9 @@ use super::Pruned;
 use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
+use crate::kernels::histogram::{Histogram as Sweep, Strip};
+use crate::pairs::engine::UnitState;
+use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -24,10 +27,11 @@ pub struct Walk<'e, 'j> {
     pruned: &'e Pruned<'j>,
     bounds: Bounds<'e>,
     judge: Judge<'e>,
-    /// The states.
-    pub sheet: Sheet<'e>,
-    /// What happened to the cells.
-    pub tally: Tally,
+    sheet: Sheet<'e>,
+    tally: Tally,
+    /// Counts of the points family, and the strips of the current block of rows, one a group.
+    sweep: Option<(&'e Distances, Sweep<'e>)>,
+    strips: Vec<Strip>,
     scratch: Scratch<f64>,
     /// Columns of the current tile.
     cols: Range<usize>,
@@ -72,6 +76,8 @@ impl<'e, 'j> Walk<'e, 'j> {
             judge: Judge::new(job),
             sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half),
             tally: Tally::default(),
+            sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
+            strips: vec![Strip::default(); LANES],
             scratch: pruned.vm.scratch(),
             cols: 0..0,
             seen: [[0; 2]; GROUP],
@@ -128,6 +134,32 @@ impl<'e, 'j> Walk<'e, 'j> {
         for leaf in leaves {
             self.groups(&rows, leaf);
         }
+        self.sweep_strips();
+    }
+    /// The states and tally of all tiles.
+    pub fn finish(mut self) -> UnitState {
+        if let Some((_, sweep)) = self.sweep {
+            self.tally.counted += self.sheet.put_counts(&sweep.finish());
+        }
+        UnitState { tally: self.tally, states: self.sheet.finish() }
+    }
+    /// Counts the strips of a block of rows, and clears them.
+    fn sweep_strips(&mut self) {
+        if let Some((distances, sweep)) = &mut self.sweep {
+            self.strips.retain(|s| !s.spans.is_empty());
+            distances.add(sweep, crate::pairs::zips::isa(self.pruned.vm.isa), &self.strips);
+            self.strips.clear();
+            self.strips.resize(LANES, Strip::default());
+        }
+    }
+    /// Notes that the rows of a group meet the columns of a leaf; leaves come in order.
+    fn note(&mut self, lane: usize, rows: Range<usize>, cols: Range<usize>) {
+        let strip = &mut self.strips[lane];
+        strip.rows = rows;
+        match strip.spans.last_mut() {
+            Some(last) if last.end == cols.start => last.end = cols.end,
+            _ => strip.spans.push(cols),
+        }
     }
     /// The groups of a block of rows against a leaf.
     fn groups(&mut self, rows: &Range<usize>, leaf: usize) {
@@ -144,7 +176,10 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         for lane in (0..LANES).filter(|l| open[*l]) {
             let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
-            self.rows(&mine, leaf);
+            match self.sweep {
+                Some(_) => self.note(lane, mine, cols.clone()),
+                None => self.rows(&mine, leaf),
+            }
         }
     }
     fn set_leaf(&mut self, leaf: usize) {
@@ -196,6 +231,10 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.tally.settled += cells;
         } else {
             self.tally.skipped += cells;
+        }
+        self.sheet.settle_cells(&self.judge.wholes, cells);
+        if !self.sheet.has_rows(&self.judge.wholes) {
+            return;
         }
         for row in rows.clone() {
             for run in self.pruned.space.columns(row, cols) {
