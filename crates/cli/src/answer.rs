@@ -33,12 +33,25 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
         let e = Error::request(format!("no format for '.{suffix}' here")).at(path.to_string());
         return Err(e.remedy(format!("a name that ends in .{}", allowed.join(", ."))));
     }
-    if path != "-" && Path::new(path).exists() && !args.force {
+    if path == "-" { Ok(()) } else { refuse_place(path, args.force) }
+}
+
+/// Refuses a picture that could not be drawn, before any work.
+pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
+    if !path.ends_with(".svg") {
+        return Err(Error::request("pictures are SVG").at(path.to_string()).remedy("a name that ends in .svg"));
+    }
+    refuse_place(path, args.force)
+}
+
+/// Refuses a place that exists already, or is in no folder.
+pub fn refuse_place(path: &str, force: bool) -> Result<()> {
+    if Path::new(path).exists() && !force {
         return Err(Error::request("the output exists").at(path.to_string()).remedy("--force replaces it"));
     }
     let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());
     match folder {
-        Some(folder) if path != "-" && !folder.is_dir() => {
+        Some(folder) if !folder.is_dir() => {
             Err(Error::request("the folder does not exist").at(folder.to_string_lossy()).remedy("make it first"))
         }
         _ => Ok(()),
@@ -83,7 +96,7 @@ fn write_one(
         (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
         (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, options),
         (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
-        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s.clone(), options),
+        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s, options),
         _ => Err(Error::internal("a fold and its state do not fit")),
     }
 }
@@ -202,14 +215,13 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
     notes
 }
 
-fn select(path: &str, fold: &Select, mut state: SelectState, options: OutputOptions) -> Result<()> {
+fn select(path: &str, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
     if fold.kind != SelectKind::Inner {
         let wanted = fold.kind == SelectKind::Semi;
         let rows: Vec<u64> =
             state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
         return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
     }
-    state.sort();
     let i: Vec<u64> = state.pairs.iter().map(|p| p.0).collect();
     let j: Vec<u64> = state.pairs.iter().map(|p| p.1).collect();
     let mut columns = vec![("i", Column::U64(&i)), ("j", Column::U64(&j))];

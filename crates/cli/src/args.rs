@@ -91,7 +91,7 @@ pub struct PairArgs {
     #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
     pub cell: Option<String>,
     /// Only pairs of rows at most this far apart
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub cutoff: Option<f64>,
     /// All (i, j), i ≠ j, instead of i < j
     #[arg(long)]
@@ -129,7 +129,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub resume: bool,
     /// Seconds between checkpoints
-    #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 10.0, value_name = "SECONDS", allow_negative_numbers = true)]
     pub checkpoint_every: f64,
     /// Replace an existing output
     #[arg(long)]
@@ -140,6 +140,9 @@ pub struct RunArgs {
     /// A picture of the result, as SVG
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<String>,
+    /// A page about the run, with its picture, as HTML
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<String>,
     /// A machine-readable report on standard output
     #[arg(long)]
     pub json: bool,
@@ -167,7 +170,7 @@ pub struct Dist {
 pub struct Knn {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// Neighbours per row
+    /// Neighbours per row; where there are fewer, index -1 and value NaN
     #[arg(short, default_value_t = 10)]
     pub k: usize,
     /// The largest values instead of the smallest

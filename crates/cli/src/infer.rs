@@ -32,7 +32,7 @@ pub struct InferArgs {
     #[arg(long)]
     pub order_time: Option<f64>,
     /// Predicted seconds beyond which the network is refused
-    #[arg(long, default_value_t = 600.0)]
+    #[arg(long, default_value_t = 300.0)]
     pub time_limit: f64,
     /// Bytes that may be held: 2GiB, 500MiB, …
     #[arg(long, default_value = "8GiB")]
@@ -73,6 +73,9 @@ pub fn run(args: InferArgs) -> Result<()> {
     }
     let done = infer(&network, &evidence, &task, &settings)?;
     done.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    if let (Some(path), Answer::Mar(_, rows)) = (&args.plot, &done.answer) {
+        uai_result::write(path, &crate::infer_explain::marginals_svg(&network, rows), args.force)?;
+    }
     write_out(&args, &render(&args, &network, &done.answer))?;
     if args.json {
         println!("{}", summary(&args, &network, &done, read, start.elapsed().as_secs_f64()));
@@ -90,8 +93,7 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     let (reduced, plan) = explain(&network, &evidence, &task, &settings)?;
     print!("{}", crate::infer_explain::text(&network, &reduced, plan.as_ref(), start.elapsed().as_secs_f64()));
     if let (Some(path), Some(plan)) = (&args.plot, &plan) {
-        std::fs::write(path, crate::infer_explain::profile_svg(plan))
-            .map_err(|e| Error::resource(format!("cannot write: {e}")).at(path.display().to_string()))?;
+        uai_result::write(path, &crate::infer_explain::profile_svg(plan), args.force)?;
     }
     Ok(())
 }

@@ -66,3 +66,32 @@ pub fn profile_svg(plan: &Plan) -> String {
         joins.len()
     )
 }
+
+/// Variables drawn in a picture of marginals.
+const DRAWN: usize = 60;
+
+/// One bar a variable, split by its states' probabilities, as SVG (the first sixty variables).
+pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> String {
+    let mut bars = String::new();
+    for (v, row) in rows.iter().take(DRAWN).enumerate() {
+        let y = 10 + 18 * v;
+        let name: String = network.name(v).chars().take(24).collect();
+        let name = name.replace('&', "&amp;").replace('<', "&lt;");
+        let _ = write!(bars, "<text x=\"190\" y=\"{}\" text-anchor=\"end\">{name}</text>", y + 12);
+        let mut x = 200.0;
+        for (s, p) in row.iter().enumerate() {
+            let hue = 360 * s / row.len();
+            let width = 500.0 * p;
+            let title = network.state(v, s).replace('&', "&amp;").replace('<', "&lt;");
+            let _ = write!(
+                bars,
+                "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"14\" fill=\"hsl({hue},55%,60%)\"><title>{title}: {p:.6}</title></rect>"
+            );
+            x += width;
+        }
+    }
+    let height = 30 + 18 * rows.len().min(DRAWN);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\"><rect width=\"720\" height=\"{height}\" fill=\"white\"/>{bars}</svg>\n"
+    )
+}

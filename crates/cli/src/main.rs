@@ -8,12 +8,13 @@ mod infer;
 mod infer_explain;
 mod infer_tables;
 mod plot;
+mod report;
 mod show;
 mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::{CommandFactory, Parser};
-use zipfold::{Error, Problem, Result};
+use zipfold::{Blame, Error, Problem, Result};
 
 fn main() {
     let cli = match Cli::try_parse() {
@@ -27,7 +28,8 @@ fn main() {
     let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
     if let Err(error) = answer {
         eprintln!("error: {error}");
-        std::process::exit(error.exit_code());
+        let interrupted = (error.blame() == Blame::Interrupted).then(work::interrupted_status).flatten();
+        std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
 }
 

@@ -20,19 +20,25 @@ enum Picture {
 /// Draws the first fold's result to `path`.
 ///
 /// # Errors
-/// `Request` for a suffix other than .svg; those of the output.
+/// Those of the output.
 pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
-        return Err(Error::request("pictures are SVG").at(path.to_string()).remedy("a name that ends in .svg"));
-    }
-    let picture = picture(job, outcome)?;
-    let mut text = String::new();
-    render(&picture, &mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
+    let text = svg(job, outcome)?;
     let mut out = zipfold::io::Output::create(path, options)?;
     if let Err(e) = out.write_all(text.as_bytes()) {
         return Err(out.error(&e));
     }
     out.commit()
+}
+
+/// The first fold's picture as the text of an SVG file.
+///
+/// # Errors
+/// `Request` where the result has no picture.
+pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
+    let picture = picture(job, outcome)?;
+    let mut text = String::new();
+    render(&picture, &mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
+    Ok(text)
 }
 
 fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {

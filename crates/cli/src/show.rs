@@ -5,7 +5,7 @@ use crate::work::Seconds;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use zipfold::core::budget::human_bytes;
-use zipfold::{Budget, Error, Job, Outcome, Progress, Result};
+use zipfold::{Error, Job, Outcome, Progress, Result};
 
 /// A progress bar with rate and remaining time on a terminal, nothing elsewhere.
 pub struct Bar(Option<ProgressBar>);
@@ -46,16 +46,20 @@ pub fn print_line(text: &str) -> Result<()> {
     }
 }
 
-/// The report of a run: JSON on standard output, or a summary on standard error.
-pub fn report(
-    verb: &str,
-    job: &Job,
-    outcome: &Outcome,
-    seconds: &Seconds,
-    budget: &Budget,
-    outputs: &[String],
-    args: &RunArgs,
-) -> Result<()> {
+/// What is told about a run when it has ended.
+#[allow(missing_docs)]
+pub struct Told<'a> {
+    pub verb: &'a str,
+    pub job: &'a Job,
+    pub outcome: &'a Outcome,
+    pub seconds: &'a Seconds,
+    pub peak_bytes: u64,
+    pub outputs: &'a [String],
+}
+
+/// JSON on standard output, or a summary on standard error.
+pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
+    let Told { verb, job, outcome, seconds, peak_bytes, outputs } = told;
     let tally = &outcome.tally;
     if args.json {
         let value = serde_json::json!({
@@ -65,7 +69,7 @@ pub fn report(
             "plan": outcome.plan,
             "counts": {"cells": outcome.cells, "evaluated": outcome.cells - tally.skipped - tally.settled, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
-            "peak_bytes": budget.peak(),
+            "peak_bytes": peak_bytes,
             "outputs": outputs,
             "warnings": [],
         });
@@ -74,7 +78,10 @@ pub fn report(
     if args.quiet {
         return Ok(());
     }
-    let rate = outcome.cells as f64 / seconds.kernel.max(1e-9);
+    let rate = match seconds.kernel {
+        0.0 => String::new(),
+        kernel => format!(" ({:.3e}/s)", outcome.cells as f64 / kernel),
+    };
     let skipped = if tally.far + tally.nan > 0 {
         format!(", {} beyond the cut-off, {} NaN", tally.far, tally.nan)
     } else {
@@ -85,12 +92,8 @@ pub fn report(
     } else {
         String::new()
     };
-    eprintln!(
-        "{} pairs{skipped}{pruned} in {:.3} s ({rate:.3e}/s), {} at most",
-        outcome.cells,
-        seconds.total,
-        human_bytes(budget.peak())
-    );
+    let held = human_bytes(*peak_bytes);
+    eprintln!("{} pairs{skipped}{pruned} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total);
     outputs.iter().for_each(|o| eprintln!("wrote {o}"));
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::RunArgs;
-use crate::{answer, ask, plot, show};
+use crate::{answer, ask, plot, report, show};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use zipfold::core::fold::Fold;
+use zipfold::core::fold::{Fold, State};
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
@@ -70,15 +72,30 @@ fn check(run: &RunArgs) -> Result<()> {
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
     }
+    if run.threads > 4096 {
+        let e = Error::request(format!("{} threads", run.threads)).at("--threads").limit("4096");
+        return Err(e.remedy("as many as the machine has cores, which is the default"));
+    }
     if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
         return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
     }
-    Ok(())
+    if let Some(path) = &run.plot {
+        answer::refuse_picture(path, run)?;
+    }
+    match &run.report {
+        Some(path) => report::check(path).and_then(|()| answer::refuse_place(path, run.force)),
+        None => Ok(()),
+    }
 }
 
 /// Answers `problem`.
 pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     check(args)?;
+    if problem.folds.is_empty() {
+        return Err(
+            Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]")
+        );
+    }
     let start = Instant::now();
     let budget = budget(args)?;
     let output = OutputOptions { force: args.force, durable: args.durable };
@@ -90,8 +107,8 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     seconds.read = start.elapsed().as_secs_f64();
     let stop = interrupts();
     let progress = show::Bar::new(args.quiet || args.json);
-    let tell = |p: zipfold::Progress| progress.tell(p);
-    let options = options(args, &budget, &stop, &tell)?;
+    let show = |p: zipfold::Progress| progress.tell(p);
+    let options = options(args, &budget, &stop, &show)?;
     let planning = Instant::now();
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
@@ -108,7 +125,25 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     if let Some(path) = &options.checkpoint {
         let _ = std::fs::remove_file(path);
     }
-    show::report(verb, &job, &outcome, &seconds, &budget, &outputs, args)
+    tell(verb, &job, &outcome, &seconds, &budget, outputs, args)
+}
+
+/// Says what was done, and writes the page about it.
+fn tell(
+    verb: &str,
+    job: &Job,
+    outcome: &Outcome,
+    seconds: &Seconds,
+    budget: &Budget,
+    mut outputs: Vec<String>,
+    args: &RunArgs,
+) -> Result<()> {
+    outputs.extend(args.report.clone());
+    let told = show::Told { verb, job, outcome, seconds, peak_bytes: budget.peak(), outputs: &outputs };
+    if let Some(path) = &args.report {
+        report::write(path, &told, OutputOptions { force: args.force, durable: args.durable })?;
+    }
+    show::report(&told, args)
 }
 
 fn finish(
@@ -164,16 +199,25 @@ fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
     }
 }
 
-/// The first interruption stops the run at the next wave; a second one kills as usual.
+/// The first SIGINT or SIGTERM stops the run at the next wave, the second one at once.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
+        // A signal that cannot be caught ends the run as usual.
+        let _ = flag::register_conditional_shutdown(signal, status, stop.clone());
+        let _ = flag::register(signal, stop.clone());
+        let _ = flag::register_usize(signal, LAST_SIGNAL.get_or_init(Arc::default).clone(), status as usize);
+    }
     stop
+}
+
+/// Status that belongs to the signal caught last.
+static LAST_SIGNAL: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+
+/// Exit status of an interrupted run.
+pub fn interrupted_status() -> Option<i32> {
+    let last = LAST_SIGNAL.get().map_or(0, |s| s.load(Ordering::Relaxed));
+    i32::try_from(last).ok().filter(|s| *s > 0)
 }
 
 fn resume_hint(error: Error, options: &Options<'_>) -> Error {
@@ -242,6 +286,11 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
             .remedy("run the shares again on the same inputs"));
     }
+    for state in &mut merged.states {
+        if let State::Select(select) = state {
+            select.sort();
+        }
+    }
     let outputs = merged.states.into_iter().map(Output::State).collect();
     let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };
     let files = finish(
@@ -253,7 +302,7 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         OutputOptions { force: args.force, durable: args.durable },
     )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
-    show::report("merge", &job, &outcome, &seconds, &budget, &files, args)
+    tell("merge", &job, &outcome, &seconds, &budget, files, args)
 }
 
 /// All shares of one problem, each once.

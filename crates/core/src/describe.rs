@@ -110,7 +110,9 @@ fn natural_precision(data: &Data) -> Precision {
 }
 
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
-    if problem.nan != NanPolicy::Error {
+    let metric = problem.pair.metric.as_deref().and_then(named::find);
+    // A metric made for missing values answers for them; only its own NaN is then an error.
+    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::Domain::Missing) {
         return Ok(());
     }
     for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
@@ -165,7 +167,8 @@ fn resolve(
         if width == 1 {
             Ok(())
         } else {
-            Err(Error::request(format!("{what} takes single numbers, the pair has {width}")))
+            let e = Error::request(format!("{what} takes single numbers, the pair is a vector of {width}"));
+            Err(e.at("formula").remedy("reduce it: 'sum(…)', 'max(…)'"))
         }
     };
     match spec {
@@ -177,8 +180,17 @@ fn resolve(
             }
             let folded_side = usize::from(*along != crate::fold::rows::Along::Column);
             let table = weights.map(|w| &w[folded_side]);
+            if table.is_some() && !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
+                let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
+                return Err(e.at("--weights").remedy("leave them out, or put them into the formula"));
+            }
             if let Some(table) = table {
                 check_weights(table, if folded_side == 1 { data.other().rows() } else { data.x.rows() })?;
+            }
+            if *op == RowOp::Logsumexp && table.is_some_and(|t| t.cols() > 1) {
+                return Err(Error::request("logsumexp takes one weight a row")
+                    .at("--weights")
+                    .remedy("pick one column"));
             }
             let flat = table.map(|t| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect());
             let weight_width = table.map_or(1, Table::cols);

@@ -203,12 +203,30 @@ impl Table {
     /// # Errors
     /// `Request` when there is none; the message lists the names there are.
     pub fn column(&self, name: &str) -> Result<usize> {
-        let by_name = self.names.as_ref().and_then(|n| n.iter().position(|have| have == name));
+        let by_name = match &self.names {
+            Some(names) => place_of(names, name)?,
+            None => None,
+        };
         let by_number = || name.parse::<usize>().ok().filter(|c| *c < self.cols);
         by_name.or_else(by_number).ok_or_else(|| {
             let have =
                 self.names.as_ref().map_or_else(|| format!("0 to {}", self.cols.saturating_sub(1)), |n| n.join(", "));
             Error::request(format!("no column '{name}'")).remedy(format!("one of the columns there are: {have}"))
         })
+    }
+}
+
+/// The place of the one column called `name`.
+///
+/// # Errors
+/// `Request` when several columns are called so.
+pub fn place_of(names: &[String], name: &str) -> Result<Option<usize>> {
+    let mut places = names.iter().enumerate().filter(|(_, have)| *have == name).map(|(at, _)| at);
+    match (places.next(), places.next()) {
+        (Some(first), Some(second)) => {
+            let what = format!("columns {first} and {second} are both called '{name}'");
+            Err(Error::request(what).remedy("pick the column by its number, from 0"))
+        }
+        (first, _) => Ok(first),
     }
 }

@@ -3,6 +3,7 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
+use zipfold_core::table::place_of;
 use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
 
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
@@ -165,7 +166,10 @@ fn header_names<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Vec<String> {
 
 /// The number of the column called `wanted`, or numbered so.
 pub(crate) fn find_column(wanted: &str, names: Option<&[String]>, count: usize) -> Result<usize> {
-    let by_name = names.and_then(|n| n.iter().position(|have| have == wanted));
+    let by_name = match names {
+        Some(names) => place_of(names, wanted)?,
+        None => None,
+    };
     let by_number = || wanted.parse::<usize>().ok().filter(|at| *at < count);
     by_name.or_else(by_number).ok_or_else(|| {
         let have = match names {

@@ -204,7 +204,10 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     let nodes = job.low.formula.nodes().len() as u64;
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     let tile = (tiling.rows + tiling.cols) as u64 * 64;
+    let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
+    // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
+    let gathered = 2 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = if prune.is_on() { 7 } else { 1 + u64::from(job.low.dim >= 16) };
-    copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile)
+    copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
 }

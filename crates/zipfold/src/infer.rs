@@ -24,7 +24,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 600.0 }
+        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 300.0 }
     }
 }
 

@@ -23,4 +23,5 @@ pub use zipfold_cpu as cpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
 
+pub mod contract;
 pub mod infer;

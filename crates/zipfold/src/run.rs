@@ -3,6 +3,7 @@
 use crate::partial::{self, Partial};
 use rayon::prelude::*;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
@@ -222,7 +223,7 @@ fn run_typed<T: Typed>(
         (Some(path), true) => partial::read_if_there(path, &key)?,
         _ => None,
     };
-    let places = places::<T>(job, target, resumed.is_some())?;
+    let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.threads).build();
     let pool = pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy("--threads 1"))?;
     let engine = pool.install(|| Engine::<T>::load(job, &plan));
@@ -230,7 +231,10 @@ fn run_typed<T: Typed>(
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
-    for (place, state) in places.items.into_iter().zip(merged.states) {
+    for (place, mut state) in places.items.into_iter().zip(merged.states) {
+        if let State::Select(select) = &mut state {
+            select.sort();
+        }
         outputs.push(match place {
             Place::Memory(items) => T::output(items.into_vec()),
             Place::File(file) => {
@@ -274,9 +278,22 @@ enum Place<T: Shared> {
 
 struct Places<T: Shared> {
     items: Vec<Place<T>>,
+    /// What units in progress have found.
+    found: Mutex<Vec<Reservation>>,
+    budget: Budget,
 }
 
 impl<T: Typed> Sink for Places<T> {
+    fn hold(&self, bytes: u64) -> Result<()> {
+        let more = self.budget.reserve(bytes, "the matches found so far")?;
+        if let Ok(mut found) = self.found.lock() {
+            found.push(more);
+        }
+        Ok(())
+    }
+    fn gathers(&self) -> bool {
+        self.items.iter().any(|place| matches!(place, Place::File(_)))
+    }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.items[fold] {
             Place::Memory(matrix) => {
@@ -295,7 +312,7 @@ impl<T: Typed> Sink for Places<T> {
     }
 }
 
-fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T>> {
+fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -> Result<Places<T>> {
     let (n, m) = (job.space.n, job.space.m);
     let make = |fold: &Fold| -> Result<Place<T>> {
         let shape = match fold {
@@ -317,7 +334,8 @@ fn places<T: Typed>(job: &Job, target: &Target, resume: bool) -> Result<Places<T
             Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),
         }
     };
-    Ok(Places { items: job.folds.iter().map(make).collect::<Result<_>>()? })
+    let items = job.folds.iter().map(make).collect::<Result<_>>()?;
+    Ok(Places { items, found: Mutex::default(), budget: budget.clone() })
 }
 
 /// Units run between two merges.
@@ -362,6 +380,9 @@ fn loop_units<T: Typed>(
             pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?, engine.order());
+        }
+        if let Ok(mut found) = places.found.lock() {
+            found.clear();
         }
         growth.cover(&merged, options)?;
         merged.tiles_done = to;

@@ -99,3 +99,56 @@ fn every_task_agrees_with_enumeration() {
         }
     }
 }
+
+#[test]
+fn bare_tables_over_any_semiring() {
+    use zipfold::contract::contract;
+    use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
+    let mut random = Random::new(77);
+    for round in 0..200 {
+        let net = network(&mut random, 8, false);
+        let tables: Vec<(Vec<usize>, Vec<f64>)> = net
+            .factors()
+            .iter()
+            .map(|f| {
+                (
+                    f.scope().to_vec(),
+                    f.values().iter().map(|v| if *v == 0.0 { 0.0 } else { v.clamp(1e-3, 1e3) }).collect(),
+                )
+            })
+            .collect();
+        let factors = tables.iter().map(|(s, v)| Factor::new(s.clone(), v.clone(), net.cards()).unwrap()).collect();
+        let net = Network::new(Kind::Markov, net.cards().to_vec(), factors).unwrap();
+        let mut keep: Vec<usize> = (0..net.cards().len()).filter(|_| random.below(3) == 0).collect();
+        keep.reverse();
+        let settings = Settings::default();
+        let none = Evidence::none();
+        let want = Oracle::new(&net, &none).unwrap().table(&keep);
+        let sums = contract(&SumProduct, net.cards(), &tables, &keep, &settings).unwrap();
+        let logs: Vec<(Vec<usize>, Vec<f64>)> =
+            tables.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| x.ln()).collect())).collect();
+        let summed = contract(&LogSumExp, net.cards(), &logs, &keep, &settings).unwrap();
+        let best = contract(&MaxProduct, net.cards(), &tables, &keep, &settings).unwrap();
+        let costs: Vec<(Vec<usize>, Vec<f64>)> =
+            logs.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| -x).collect())).collect();
+        let least = contract(&MinSum, net.cards(), &costs, &keep, &settings).unwrap();
+        let bits: Vec<(Vec<usize>, Vec<bool>)> =
+            tables.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| *x > 0.0).collect())).collect();
+        let some = contract(&OrAnd, net.cards(), &bits, &keep, &settings).unwrap();
+        for at in 0..want.len() {
+            let w = want[at];
+            assert!((sums[at] - w).abs() <= 1e-11 * w, "round {round}: {} {w}", sums[at]);
+            assert!(
+                w == 0.0 && summed[at] == f64::NEG_INFINITY || (summed[at] - w.ln()).abs() <= 1e-9,
+                "round {round}: {} {}",
+                summed[at],
+                w.ln()
+            );
+            assert!(
+                best[at] == 0.0 && least[at] == f64::INFINITY || (best[at].ln() + least[at]).abs() <= 1e-9,
+                "round {round}"
+            );
+            assert_eq!(some[at], best[at] > 0.0, "round {round}");
+        }
+    }
+}

@@ -124,7 +124,7 @@ impl RowFold {
             acc[0] = value;
         }
         let e = if value == f64::NEG_INFINITY { 0.0 } else { number::exp(value - acc[0]) };
-        acc[1] += e;
+        acc[1] += if self.op == RowOp::Logsumexp { e * self.weight(other, 0) } else { e };
         for (part, a) in acc[2..].iter_mut().enumerate() {
             *a += e * self.weight(other, part);
         }

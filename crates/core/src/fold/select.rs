@@ -72,9 +72,9 @@ impl SelectState {
             self.matched[order[other.start + at] as usize - self.start] |= yes;
         }
     }
-    /// Bytes held.
+    /// Bytes held, and as many again for sorting the matches and writing them as columns.
     pub fn bytes(&self) -> u64 {
-        (self.pairs.capacity() * 16 + self.values.capacity() * 8 + self.matched.len()) as u64
+        2 * (self.pairs.capacity() * 16 + self.values.capacity() * 8) as u64 + self.matched.len() as u64
     }
     /// Sorts an inner join by (i, j).
     pub fn sort(&mut self) {

@@ -334,7 +334,8 @@ impl Parser<'_, '_> {
             let what = format!("the input has no column names, so no '{name}'");
             return Err(self.error(token.range, what).remedy("number the component: x[0]"));
         };
-        match columns.iter().position(|c| *c == name) {
+        let place = crate::table::place_of(columns, &name).map_err(|e| e.span(self.text, token.range.clone()))?;
+        match place {
             Some(k) => self.formula.leaf(Node::At(side, k as u32)),
             None => Err(self.error(token.range, format!("no column '{name}'")).remedy(suggestion(
                 &name,
@@ -390,8 +391,12 @@ impl Parser<'_, '_> {
         }
     }
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {
-        let known = ["x", "y", "dim", "pi", "inf"].into_iter().chain(self.scope.params.keys().map(String::as_str));
-        let remedy = suggestion(name, known, "a name, or give it a value: --param NAME=VALUE");
+        // One letter is near to every other: a hint would be noise.
+        let known = ["x", "y", "dim", "pi", "inf"].into_iter().filter(|k| k.len() > 1 && name.len() > 1);
+        let known = known.chain(self.scope.params.keys().map(String::as_str));
+        let hint = suggestion(name, known, "");
+        let give = format!("give it a value: --param {name}=VALUE");
+        let remedy = if hint.starts_with('\'') { format!("{hint}, or {give}") } else { give };
         self.error(range, format!("unknown name '{name}'")).remedy(remedy)
     }
     fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {

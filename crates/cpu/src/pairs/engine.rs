@@ -1,5 +1,6 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
+use super::gather::Gather;
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::compile;
@@ -30,6 +31,17 @@ pub trait Sink: Sync {
     /// # Errors
     /// `Resource` when they cannot be stored.
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
+    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it is merged.
+    ///
+    /// # Errors
+    /// `Resource` when there is no room.
+    fn hold(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
+    fn gathers(&self) -> bool {
+        false
+    }
 }
 
 /// Element types that a sink takes.
@@ -75,7 +87,7 @@ pub struct Engine<'j, T> {
     pruned: Option<Pruned<'j>>,
 }
 
-impl<'j, T: Element> Engine<'j, T> {
+impl<'j, T: Element + Send> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
@@ -116,15 +128,19 @@ impl<'j, T: Element> Engine<'j, T> {
     /// Those of the sink.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
         if let Some(pruned) = &self.pruned {
-            return Ok(pruned.run(tiles));
+            return pruned.run(tiles, sink);
         }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
             let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink));
         for tile in tiles {
-            unit.tile(tile, sink)?;
+            match &gather {
+                Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
+                None => unit.tile(tile, sink)?,
+            }
         }
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
@@ -138,6 +154,7 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     mirror: Vec<Vec<T>>,
+    held: u64,
 }
 
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
@@ -162,6 +179,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
+            held: 0,
             mirror: job
                 .folds
                 .iter()
@@ -228,6 +246,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     self.admit(i, jb, &run);
                 }
             }
+        }
+        let selected = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+        let bytes = self.states.iter().map(selected).sum::<u64>();
+        if bytes > self.held {
+            sink.hold(bytes - self.held)?;
+            self.held = bytes;
         }
         self.put_mirror(jb, rows, cols, sink)
     }

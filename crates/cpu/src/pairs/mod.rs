@@ -2,6 +2,7 @@
 
 pub mod dense;
 pub mod engine;
+mod gather;
 pub mod lanes;
 pub mod points;
 pub mod program;

@@ -112,11 +112,10 @@ impl<'a> Engine<'a> {
         let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].as_ref()).collect();
         let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
         let _room = self.budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
-        let shape = self.shape(roots.iter().map(|r| &self.plan.nodes[*r].scope[..]).take(0), &scope, &forward.cards);
         let strides: Vec<Vec<usize>> =
             roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
         let mut state = vec![0usize; scope.len()];
-        let mut out = Vec::with_capacity(shape.out_len);
+        let mut out = Vec::with_capacity(len);
         for _ in 0..len {
             let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
             out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));

@@ -30,6 +30,8 @@ const WORD: f64 = 1e-9;
 const JOIN: f64 = 1e-6;
 /// Chains of one round, whatever the number of threads.
 const CHAINS: usize = 4;
+/// Rounds, each longer than the last, without a gain of two per cent that end the search.
+const STALE: usize = 5;
 /// Above this many bits the interaction graph is kept sparse.
 const DENSE_BITS: usize = 1 << 14;
 /// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
@@ -44,10 +46,11 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Topology {
     let mut spent = 0.0;
     let mut round = 0u64;
     let mut slice = 0.01f64;
+    let mut stale = 0;
     loop {
         let allowed =
-            effort.seconds.unwrap_or(if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(60.0) });
-        if joins < 2 || spent + 0.5 * slice > allowed {
+            effort.seconds.unwrap_or(if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) });
+        if joins < 2 || spent + 0.5 * slice > allowed || stale >= STALE {
             return best;
         }
         let chain = slice.min(allowed - spent);
@@ -58,11 +61,13 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Topology {
             anneal(local, weights, &best, Schedule { sweeps, hot, cold: 0.05 }, &mut random)
         });
         let found: Vec<_> = found.collect();
+        let before = cost;
         for (tree, total) in found {
             if total < cost {
                 (best, cost) = (tree, total);
             }
         }
+        stale = if cost < 0.98 * before { 0 } else { stale + 1 };
         spent += chain;
         slice *= 1.6;
         round += 1;

@@ -124,7 +124,7 @@ fn boxes(job: &Job, table: &Table, side: Side) -> Boxes {
     let streams = low.streams[side as usize].len();
     let mut groups: Vec<Vec<usize>> = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect()).collect();
     groups.extend((streams * low.dim..width).map(|c| vec![c]));
-    let axes = width.min(zipfold_core::space::curve::MOST_COORDINATES).max(1);
+    let axes = width.clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
     let order = order_of(&Coordinates { values: &values, width, groups });
     // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what they are too many.
     let wanted = ROWS[side as usize] as f64 * sample as f64 / n.max(1) as f64;
@@ -152,8 +152,8 @@ fn picked(n: usize) -> Vec<usize> {
     if n <= SAMPLE {
         return (0..n).collect();
     }
-    let mut rows: Vec<usize> =
-        (0..SAMPLE as u64).map(|k| ((k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * n as u64 >> 32) as usize).collect();
+    let place = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let mut rows: Vec<usize> = (0..SAMPLE as u64).map(|k| ((place(k) * n as u64) >> 32) as usize).collect();
     rows.dedup();
     rows
 }

@@ -29,6 +29,9 @@ ATOL["jensenshannon"] = 1e-8
 REAL = "braycurtis canberra chebyshev cityblock correlation cosine euclidean hamming minkowski seuclidean sqeuclidean"
 BOOLEAN = "dice hamming jaccard rogerstanimoto russellrao sokalsneath yule"
 WEIGHTED = "braycurtis canberra chebyshev cityblock correlation cosine euclidean hamming minkowski sqeuclidean " + BOOLEAN
+# Metrics whose error in single precision is relative to the value; that of the others is to 1, or as said here.
+RELATIVE = "braycurtis canberra additive_chi2 chebyshev cityblock euclidean sqeuclidean hamming minkowski seuclidean mahalanobis nan_euclidean"
+SCALE = {"polynomial": 8.0}
 TRANSLATION = "chebyshev cityblock euclidean sqeuclidean minkowski seuclidean mahalanobis"
 
 
@@ -257,6 +260,29 @@ def offset(command, table, wanted):
             table.line(metric, params, "float32 at 1e6", "cdist", attempt(command.dist, metric, params, x, y), right, rtol=1e-5)
 
 
+def single(command, table, wanted):
+    """Every metric in single precision against double precision of the same numbers, on the stored inputs."""
+    kernels = "linear rbf polynomial laplacian sigmoid chi2 additive_chi2 cosine_similarity"
+    positive = set("jensenshannon hellinger kl chi2 additive_chi2".split())
+    for data, x, y, boolean in inputs():
+        names = set((BOOLEAN if boolean else f"{REAL} {kernels} mahalanobis jensenshannon hellinger kl pearson spearman").split())
+        if (x < 0).any() or (y < 0).any():
+            names -= positive
+        for metric in sorted(names & wanted):
+            if metric == "mahalanobis" and len(x) + len(y) <= 2 * x.shape[1]:
+                continue
+            x32, y32 = (v.astype(np.float32) / np.float32(np.abs(x).max() if metric in kernels else 1) for v in (x, y))
+            right = attempt(command.dist, metric, {}, x32.astype(float), y32.astype(float))
+            got = attempt(command.dist, metric, {}, x32, y32)
+            if isinstance(right, Exception) or isinstance(got, Exception):
+                table.line(metric, {}, f"{data}, f32", "f64", got, np.zeros(0))
+                continue
+            scale = 1.0 if metric not in RELATIVE.split() else 0.0
+            if metric == "linear":
+                scale = np.linalg.norm(x32, axis=1).max() * np.linalg.norm(y32, axis=1).max()
+            table.line(metric, {}, f"{data}, f32", "f64", got, right, rtol=1e-5, atol=1e-5 * scale * SCALE.get(metric, 1.0))
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -266,7 +292,7 @@ def main():
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         command, table = Command(sys.argv[1], folder), Table()
-        for part in (files, scipy_metrics, options_of_functions, kernels, degenerate, offset):
+        for part in (files, scipy_metrics, options_of_functions, kernels, degenerate, offset, single):
             part(command, table, wanted)
     print(f"{table.count - table.bad} of {table.count} agree")
     sys.exit(table.bad > 0 or table.count == 0)

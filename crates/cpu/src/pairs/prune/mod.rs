@@ -9,17 +9,16 @@ mod tree;
 mod verdict;
 mod walk;
 
-use super::engine::UnitState;
+use super::engine::{Sink, UnitState};
 use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
-use std::ops::Range;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::pair::bounds::Bounds;
-use zipfold_core::{Job, Side, Space};
+use zipfold_core::{Job, Result, Side, Space};
 use zipfold_plan::{Plan, Tile, prune};
 
 /// A job loaded for a pruned run.
@@ -92,15 +91,17 @@ impl<'j> Pruned<'j> {
         }
     }
     /// Folds the cells of consecutive `tiles` of sorted rows.
-    pub fn run(&self, tiles: &[Tile]) -> UnitState {
+    ///
+    /// # Errors
+    /// Those of the sink, which is asked for room for the matches of joins.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
         let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut walk = Walk::new(self, self.bounds.clone(), start..end);
+        let mut walk = Walk::new(self, self.bounds.clone(), start..end, sink);
         for tile in tiles {
-            let cols: Range<usize> = tile.cols.clone();
-            walk.tile(&tile.rows, &cols);
+            walk.tile(&tile.rows, &tile.cols)?;
         }
-        walk.finish()
+        Ok(walk.finish())
     }
 }
 

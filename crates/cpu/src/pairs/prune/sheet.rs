@@ -108,6 +108,14 @@ impl<'e> Sheet<'e> {
             }
         }
     }
+    /// Bytes of matches found, with those of `more` to come.
+    pub fn bytes(&self, more: u64) -> u64 {
+        let one = |(part, fold): (&Part, &Fold)| match (part, fold) {
+            (Part::Select(s, _), Fold::Select(f)) if f.kind == SelectKind::Inner => s.bytes() + more.saturating_mul(32),
+            _ => 0,
+        };
+        self.parts.iter().zip(&self.job.folds).map(one).sum()
+    }
     /// Adds what the points family counted; the pairs that it counted.
     pub fn put_counts(&mut self, counts: &Counts) -> u64 {
         match self.parts.as_mut_slice() {

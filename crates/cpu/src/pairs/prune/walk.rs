@@ -6,7 +6,7 @@ use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
 use crate::kernels::histogram::{Histogram as Sweep, Strip};
-use crate::pairs::engine::UnitState;
+use crate::pairs::engine::{Sink, UnitState};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use zipfold_core::fold::{Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Side};
+use zipfold_core::{Cells, Result, Side};
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
 pub const GROUP: usize = LANES;
@@ -33,6 +33,9 @@ pub struct Walk<'e, 'j> {
     sweep: Option<(&'e Distances, Sweep<'e>)>,
     strips: Vec<Strip>,
     scratch: Scratch<f64>,
+    /// Where room for matches is asked for, and how much was.
+    sink: &'e dyn Sink,
+    held: u64,
     /// Columns of the current tile.
     cols: Range<usize>,
     /// Cells of each row of a group that met a leaf: as walked, and as the space counts them.
@@ -66,7 +69,7 @@ impl Ord for Waiting {
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(pruned: &'e Pruned<'j>, bounds: Bounds<'e>, rows: Range<usize>) -> Self {
+    pub fn new(pruned: &'e Pruned<'j>, bounds: Bounds<'e>, rows: Range<usize>, sink: &'e dyn Sink) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
         let half = job.space.is_half() && !pruned.doubled;
@@ -79,24 +82,38 @@ impl<'e, 'j> Walk<'e, 'j> {
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
             scratch: pruned.vm.scratch(),
+            sink,
+            held: 0,
             cols: 0..0,
             seen: [[0; 2]; GROUP],
         }
     }
     /// Visits the pairs of `rows` and `cols`.
-    pub fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         self.cols = cols.clone();
         let step = if self.pruned.best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min((start / step + 1) * step);
-            if self.pruned.best_first {
-                self.nearest_first(start..end)
-            } else {
-                self.block(start..end)
+            match self.pruned.best_first {
+                true => self.nearest_first(start..end)?,
+                false => self.block(start..end)?,
             }
             start = end;
         }
+        Ok(())
+    }
+    /// Asks for room for the matches found, and for as many more as `cells` pairs may be.
+    fn hold(&mut self, cells: u64) -> Result<()> {
+        let bytes = self.sheet.bytes(cells);
+        if bytes > self.held {
+            self.sink.hold(bytes - self.held)?;
+            self.held = bytes;
+        }
+        Ok(())
     }
     /// The columns of a box of y that the tile has.
     fn columns(&self, level: usize, at: usize) -> Range<usize> {
@@ -109,7 +126,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         cols.is_empty() || before
     }
     /// All leaves for a block of rows, in their order.
-    fn block(&mut self, rows: Range<usize>) {
+    fn block(&mut self, rows: Range<usize>) -> Result<()> {
         let (lo, hi) = hull(&self.pruned.groups, rows.start / GROUP..rows.end.div_ceil(GROUP));
         self.bounds.set_one(Side::X, &lo, &hi, 1);
         let mut leaves = vec![];
@@ -121,7 +138,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.bounds.run();
             for lane in 0..LANES.min(boxes.count - first) {
                 let cols = self.columns(level, first + lane);
-                if self.is_empty(&rows, &cols) || self.settle(lane, &rows, &rows, &cols) {
+                if self.is_empty(&rows, &cols) || self.settle(lane, &rows, &cols)? {
                     continue;
                 }
                 match level {
@@ -132,9 +149,10 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         leaves.sort_unstable();
         for leaf in leaves {
-            self.groups(&rows, leaf);
+            self.groups(&rows, leaf)?;
         }
         self.sweep_strips();
+        Ok(())
     }
     /// The states and tally of all tiles.
     pub fn finish(mut self) -> UnitState {
@@ -162,7 +180,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
     }
     /// The groups of a block of rows against a leaf.
-    fn groups(&mut self, rows: &Range<usize>, leaf: usize) {
+    fn groups(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
         let cols = self.columns(0, leaf);
         let first = rows.start / GROUP;
         let groups = &self.pruned.groups;
@@ -172,22 +190,23 @@ impl<'e, 'j> Walk<'e, 'j> {
         let mut open = [false; LANES];
         for (lane, open) in open.iter_mut().enumerate().take(rows.end.div_ceil(GROUP) - first) {
             let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
-            *open = !self.is_empty(&mine, &cols) && !self.settle(lane, &mine, &mine, &cols);
+            *open = !self.is_empty(&mine, &cols) && !self.settle(lane, &mine, &cols)?;
         }
         for lane in (0..LANES).filter(|l| open[*l]) {
             let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
             match self.sweep {
                 Some(_) => self.note(lane, mine, cols.clone()),
-                None => self.rows(&mine, leaf),
+                None => self.rows(&mine, leaf)?,
             }
         }
+        self.hold(0)
     }
     fn set_leaf(&mut self, leaf: usize) {
         let leaves = &self.pruned.tree.levels[0];
         self.bounds.set_one(Side::Y, &leaves.lo[leaf..], &leaves.hi[leaf..], leaves.stride);
     }
     /// The rows of a group against a leaf; the bounds of y are set.
-    fn rows(&mut self, rows: &Range<usize>, leaf: usize) {
+    fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
         let cols = self.columns(0, leaf);
         let points = &self.pruned.points;
         let first = rows.start;
@@ -202,30 +221,33 @@ impl<'e, 'j> Walk<'e, 'j> {
                 let seen = &mut self.seen[row % GROUP];
                 seen[0] += run.len() as u64;
                 seen[1] += self.pruned.job.space.count(&one, &run);
-                if !self.settle(row - first, &one, &one, &run) {
+                if !self.settle(row - first, &one, &run)? {
                     self.pruned.vm.eval(&mut self.scratch, row, leaf);
                     self.admit(row, leaf, &run);
                 }
             }
         }
+        Ok(())
     }
-    /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough; `rivals` are the rows that the pairs may
-    /// matter to.
-    fn settle(&mut self, lane: usize, rivals: &Range<usize>, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+    /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
+    fn settle(&mut self, lane: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<bool> {
         let sheet = &self.sheet;
-        match self.judge.judge(&self.bounds, lane, |fold| sheet.worst(fold, rivals)) {
-            Verdict::Evaluate => return false,
+        match self.judge.judge(&self.bounds, lane, |fold| sheet.worst(fold, rows)) {
+            Verdict::Evaluate => return Ok(false),
             Verdict::Far => {
                 let cells = self.pruned.job.space.count(rows, cols);
                 self.tally.far += cells;
                 self.tally.skipped += cells;
             }
-            Verdict::Settled => self.take_whole(rows, cols),
+            Verdict::Settled => self.take_whole(rows, cols)?,
         }
-        true
+        Ok(true)
     }
-    fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
+    fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         let cells = self.pruned.job.space.count(rows, cols);
+        if self.judge.wholes.contains(&Whole::All) {
+            self.hold(cells)?;
+        }
         self.tally.counted += cells;
         if self.judge.matters() {
             self.tally.settled += cells;
@@ -234,7 +256,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         self.sheet.settle_cells(&self.judge.wholes, cells);
         if !self.sheet.has_rows(&self.judge.wholes) {
-            return;
+            return Ok(());
         }
         for row in rows.clone() {
             for run in self.pruned.space.columns(row, cols) {
@@ -243,9 +265,10 @@ impl<'e, 'j> Walk<'e, 'j> {
                 }
             }
         }
+        Ok(())
     }
     /// Leaves in ascending order of the best value they may hold, until none can improve any row of the group.
-    fn nearest_first(&mut self, rows: Range<usize>) {
+    fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
         self.seen = [[0; 2]; GROUP];
         let mut heap = BinaryHeap::new();
         let top = self.pruned.tree.levels.len() - 1;
@@ -257,7 +280,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             match next.level {
                 0 => {
                     self.set_leaf(next.at);
-                    self.rows(&rows, next.at);
+                    self.rows(&rows, next.at)?;
                 }
                 level => self.offer(&mut heap, &rows, level - 1, next.at * LANES),
             }
@@ -273,6 +296,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.tally.skipped += rest;
             self.tally.counted += rest;
         }
+        Ok(())
     }
     /// Puts the boxes of a batch on the heap.
     fn offer(&mut self, heap: &mut BinaryHeap<Waiting>, rows: &Range<usize>, level: usize, first: usize) {

@@ -1,0 +1,128 @@
+//! A run that is killed at random moments, again and again, and resumed each time, gives the bits of an undisturbed one.
+//!
+//! `ZIPFOLD_LONG=1` also does it with the matrix of 30 000 points under `--memory 256MiB`.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const KILLS: usize = 50;
+
+/// Marsaglia's xorshift: moments need no better numbers.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn folder(name: &str, rows: usize) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("zipfold-kills-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let lines: String = (0..rows).map(|_| format!("{},{},{}\n", random.next(), random.next(), random.next())).collect();
+    fs::write(folder.join("a.csv"), format!("x,y,z\n{lines}")).unwrap();
+    folder
+}
+
+fn command(folder: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
+    command.args(words.split_whitespace()).current_dir(folder);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn finish(folder: &Path, words: &str) {
+    let done = command(folder, words).output().unwrap();
+    assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Kills `words -o NAME` fifty times, resuming each time, and compares every result that comes whole.
+fn disturb(folder: &Path, words: &str, suffix: &str) {
+    let start = Instant::now();
+    finish(folder, &format!("{words} -o right.{suffix}"));
+    let usual = start.elapsed();
+    let right = fs::read(folder.join(format!("right.{suffix}"))).unwrap();
+    let out = folder.join(format!("out.{suffix}"));
+    let again = format!("{words} --checkpoint-every 0 --resume -o out.{suffix}");
+    let mut random = Random(start.elapsed().as_nanos() as u64 | 1);
+    let (mut kills, mut whole) = (0, 0);
+    while kills < KILLS {
+        let mut child = command(folder, &again).spawn().unwrap();
+        std::thread::sleep(usual.mul_f64(random.next() * 0.8));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        let done = child.wait_with_output().unwrap();
+        // Killed between the result's appearance and its own end, the run has nothing left to do.
+        if out.exists() {
+            assert!(fs::read(&out).unwrap() == right, "after {kills} kills: other bits");
+            fs::remove_file(&out).unwrap();
+            let _ = fs::remove_file(folder.join(format!("out.{suffix}.zipfold-resume")));
+            whole += 1;
+        } else {
+            assert!(!done.status.success(), "success without a result");
+            let killed = std::os::unix::process::ExitStatusExt::signal(&done.status) == Some(9);
+            assert!(killed, "{}", String::from_utf8_lossy(&done.stderr));
+        }
+    }
+    finish(folder, &again);
+    assert!(fs::read(&out).unwrap() == right, "other bits at the end");
+    println!("{words}: {KILLS} kills, {whole} whole results between them, {usual:?} undisturbed");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Slow instructions and small tiles, so that there are many moments.
+const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=512";
+
+#[test]
+fn a_histogram_survives_fifty_kills() {
+    let folder = folder("histogram", 5000);
+    disturb(&folder, &format!("hist a.csv --bins 200 --range 0 1.8 --mean {SLOWLY}"), "csv");
+}
+
+#[test]
+fn a_matrix_survives_fifty_kills() {
+    let folder = folder("matrix", 3000);
+    disturb(&folder, &format!("dist a.csv --memory 64MiB {SLOWLY}"), "npy");
+}
+
+#[test]
+fn a_matrix_beyond_memory_survives_fifty_kills() {
+    if std::env::var_os("ZIPFOLD_LONG").is_none() {
+        println!("SKIPPED a_matrix_beyond_memory_survives_fifty_kills: set ZIPFOLD_LONG=1 (7.2 GB of disk, minutes)");
+        return;
+    }
+    let folder = folder("beyond", 30_000);
+    disturb(&folder, "dist a.csv --memory 256MiB", "npy");
+}
+
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let folder = folder("signals", 6000);
+    let words = format!("hist a.csv --bins 200 --range 0 1.8 {SLOWLY}");
+    finish(&folder, &format!("{words} -o right.csv"));
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let _ = fs::remove_file(folder.join("out.csv"));
+        let child = command(&folder, &format!("{words} -o out.csv")).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let done = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&done.stderr);
+        assert!(sent.success() && done.status.code() == Some(status), "{signal}: {:?} {message}", done.status);
+        assert!(!folder.join("out.csv").exists(), "{signal}: half of a result");
+        let again = message.split("zipfold hist").nth(1).unwrap().trim();
+        assert!(again.contains("--resume"), "{message}");
+        finish(&folder, &format!("hist {again}"));
+        assert!(fs::read(folder.join("out.csv")).unwrap() == fs::read(folder.join("right.csv")).unwrap());
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}

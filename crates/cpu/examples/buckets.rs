@@ -1,0 +1,151 @@
+//! The sum-product paper's random buckets (section 7.2.2): GFLOP/s against complexity, linear and in the log domain.
+//!
+//! `buckets FILE.jsonl [LIMIT]` measures buckets given as JSON lines (`dom`, `scopes`, `summed`, `flop`), evenly over their
+//! complexity; `buckets --generate COUNT SEED` writes such lines, in which some functions miss some summed variables.
+
+use std::time::Instant;
+use zipfold_core::Budget;
+use zipfold_cpu::product::bucket::{Mode, contract as bucket};
+use zipfold_cpu::product::shape::Shape;
+use zipfold_cpu::product::{Engine, Fold, Real};
+use zipfold_plan::product::random::Random;
+use zipfold_plan::product::{Options, Pass, Rates, Reduced, Scalar, Table, plan};
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Bucket {
+    dom: Vec<usize>,
+    scopes: Vec<Vec<usize>>,
+    summed: Vec<usize>,
+    flop: f64,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|a| a == "--generate") {
+        let number = |at: usize| args.get(at).and_then(|a| a.parse().ok()).unwrap_or(1);
+        let mut random = Random::new(number(2));
+        (0..number(1)).for_each(|_| println!("{}", serde_json::to_string(&generate(&mut random)).unwrap_or_default()));
+        return;
+    }
+    let text = std::fs::read_to_string(&args[0]).expect("the file of buckets");
+    let mut all: Vec<Bucket> = text.lines().map(|l| serde_json::from_str(l).expect("a bucket")).collect();
+    all.sort_by(|a, b| a.flop.total_cmp(&b.flop));
+    let limit = args.get(1).and_then(|l| l.parse().ok()).unwrap_or(30).min(all.len());
+    println!("flop  f32  f64  log-sum-exp f64   (GFLOP/s by the paper's count)");
+    let mut columns = [Vec::new(), Vec::new(), Vec::new()];
+    for i in 0..limit {
+        let b = &all[i * (all.len() - 1) / (limit - 1).max(1)];
+        let tables = tables(b);
+        let rates = [run::<f32>(b, &tables), run::<f64>(b, &tables), logs(b, &tables)];
+        println!("{:9.3e} {:8.3} {:8.3} {:8.3}", b.flop, rates[0], rates[1], rates[2]);
+        columns.iter_mut().zip(rates).for_each(|(c, r)| c.push(r));
+    }
+    for (name, mut c) in ["f32", "f64", "log-sum-exp"].into_iter().zip(columns) {
+        c.sort_by(f64::total_cmp);
+        println!("{name}: median {:.3}, least {:.3}, most {:.3} GFLOP/s", c[c.len() / 2], c[0], c[c.len() - 1]);
+    }
+}
+
+/// 2–4 functions, 2–32 summation values, 1–18 shared variables, 5–25 variables a function of 1–10 values each.
+fn generate(random: &mut Random) -> Bucket {
+    loop {
+        let target = 10f64.powf(3.0 + 6.5 * random.unit());
+        let functions = 2 + random.below(3);
+        let mut dom: Vec<usize> = (0..1 + random.below(3)).map(|_| 2 + random.below(9)).collect();
+        let summed: Vec<usize> = (0..dom.len()).collect();
+        let values: usize = dom.iter().product();
+        let shared = random.below(18);
+        let mut scopes: Vec<Vec<usize>> = vec![summed.clone(); functions];
+        let own: usize = shared + functions * 4;
+        let budget = (target / (values * functions) as f64).max(1.0).log2() / own as f64;
+        let draw = |random: &mut Random| (2.0 * budget * random.unit()).exp2().round().clamp(1.0, 10.0) as usize;
+        for _ in 0..shared {
+            dom.push(draw(random));
+            scopes.iter_mut().filter(|_| random.below(5) > 0).for_each(|s| s.push(dom.len() - 1));
+        }
+        for s in &mut scopes {
+            for _ in 0..4 + random.below(4) {
+                dom.push(draw(random));
+                s.push(dom.len() - 1);
+            }
+            if random.below(4) == 0 {
+                s.remove(0);
+            }
+        }
+        let size = |s: &Vec<usize>| s.iter().map(|v| dom[*v]).product::<usize>();
+        let out: f64 = (summed.len()..dom.len()).map(|v| dom[v] as f64).product();
+        let flop = out * (values * functions - 1) as f64;
+        let held = (0..dom.len()).all(|v| scopes.iter().any(|s| s.contains(&v)));
+        if (2..=32).contains(&values)
+            && held
+            && out < 1e8
+            && scopes.iter().all(|s| (5..=25).contains(&s.len()) && size(s) < 1 << 25)
+        {
+            return Bucket { dom, scopes, summed, flop };
+        }
+    }
+}
+
+fn tables(b: &Bucket) -> Vec<Table> {
+    let mut random = Random::new(1);
+    let fill = |s: &Vec<usize>| {
+        let entries = s.iter().map(|v| b.dom[*v]).product::<usize>();
+        Table { scope: s.clone(), values: (0..entries).map(|_| 0.1 + 0.9 * random.unit()).collect() }
+    };
+    b.scopes.iter().map(fill).collect()
+}
+
+/// Least seconds of several calls.
+fn best(mut call: impl FnMut()) -> f64 {
+    let (mut least, begin) = (f64::INFINITY, Instant::now());
+    while begin.elapsed().as_secs_f64() < 0.3 || least.is_infinite() {
+        let start = Instant::now();
+        call();
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    least
+}
+
+/// The planned contraction, inputs restructured and scaled in every call.
+fn run<T: Real>(b: &Bucket, tables: &[Table]) -> f64 {
+    let reduced = Reduced {
+        cards: b.dom.clone(),
+        origin: Vec::new(),
+        states: Vec::new(),
+        settled: Vec::new(),
+        number: Vec::new(),
+        tables: tables.to_vec(),
+        scale: Scalar::ONE,
+        impossible: false,
+    };
+    let kept: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
+    let options = Options {
+        seed: 1,
+        order_seconds: None,
+        memory: 8 << 30,
+        time_limit: 1e9,
+        pass: Pass::Forward,
+        rates: Rates::default(),
+    };
+    let plan = plan(&reduced, &kept, &options).expect("a plan");
+    let budget = Budget::unlimited();
+    let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);
+    b.flop / best(|| drop(engine.forward::<T>(&[]).expect("memory"))) / 1e9
+}
+
+/// The n-ary bucket kernel on logarithms.
+fn logs(b: &Bucket, tables: &[Table]) -> f64 {
+    let out: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
+    let mut order = b.summed.clone();
+    order.extend(&out);
+    let mut rank = vec![0u32; b.dom.len()];
+    order.iter().enumerate().for_each(|(place, v)| rank[*v] = place as u32);
+    let mut sorted: Vec<(Vec<usize>, Vec<f64>)> =
+        tables.iter().map(|t| (t.scope.clone(), t.values.iter().map(|v| v.ln()).collect())).collect();
+    sorted.iter_mut().for_each(|(s, _)| s.sort_by_key(|v| rank[*v]));
+    let scopes: Vec<&[usize]> = sorted.iter().map(|(s, _)| &s[..]).collect();
+    let shape = Shape::new(&scopes, &out, &rank, &b.dom);
+    let views: Vec<&[f64]> = sorted.iter().map(|(_, v)| &v[..]).collect();
+    let mut result = vec![0.0; shape.out_len];
+    b.flop / best(|| bucket(&shape, &views, Mode::LogSum, &mut result)) / 1e9
+}
