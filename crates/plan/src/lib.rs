@@ -4,6 +4,7 @@
 pub mod choose;
 pub mod explain;
 pub mod machine;
+pub mod prune;
 pub mod tiles;
 
 pub use choose::{Plan, Settings, choose};

@@ -273,8 +273,9 @@ fn run_typed<T: Typed>(
 /// Everything proportional to the data is asked for before work starts.
 fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut held =
-        vec![options.budget.reserve(working_bytes(job, plan.threads, plan.tiling), "hoisted rows and tiles")?];
+    let mut held = vec![
+        options.budget.reserve(working_bytes(job, plan.threads, plan.tiling, plan.prune), "hoisted rows and tiles")?,
+    ];
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
         if dense > 0 && matches!(target, Target::Memory) {
@@ -359,7 +360,8 @@ fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -
 
 /// Units run between two merges.
 fn wave_units(plan: &Plan) -> usize {
-    plan.threads * 4
+    // Pruned units differ in their work, so that more of them are needed to even it out.
+    plan.threads * if plan.prune.is_on() { 16 } else { 4 }
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -373,7 +375,7 @@ fn loop_units<T: Typed>(
     resumed: Option<Partial>,
     options: &Options<'_>,
 ) -> Result<Partial> {
-    let mut tiles = plan.tiling.tiles(&job.space);
+    let mut tiles = plan.tiling.tiles(&zipfold_plan::prune::walked(job, plan.prune));
     if let Some((index, parts)) = options.shard {
         tiles = plan.tiling.share(&job.space, tiles, index, parts);
     }
@@ -383,7 +385,7 @@ fn loop_units<T: Typed>(
     let mut merged = resumed.unwrap_or_else(|| {
         let start = |f: &Fold| match f {
             // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
-            Fold::Rows(_) if options.shard.is_some() => State::Rows(RowState::part()),
+            Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => State::Rows(RowState::part()),
             other => other.identity(n, m),
         };
         Partial::start(key, job.folds.iter().map(start).collect())
@@ -397,7 +399,7 @@ fn loop_units<T: Typed>(
         let done: Vec<Result<UnitState>> =
             workers.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
-            merge_unit(job, &mut merged, unit?);
+            merge_unit(job, &mut merged, unit?, engine.order());
         }
         if let Ok(mut found) = places.found.lock() {
             found.clear();
@@ -440,9 +442,12 @@ fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
     Ok(())
 }
 
-fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState) {
+fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState, order: Option<&[u32]>) {
     for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {
-        fold.merge(into, from);
+        match order {
+            Some(order) => fold.merge_sorted(into, from, order),
+            None => fold.merge(into, from),
+        }
     }
     merged.tally.merge(&unit.tally);
 }

@@ -4,6 +4,7 @@ use super::gather::Gather;
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::compile;
+use super::prune::Pruned;
 use super::rows::Rows;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
@@ -85,6 +86,7 @@ pub struct Engine<'j, T> {
     zips: Option<Zips<T>>,
     distances: Option<Distances>,
     stop: Option<&'j AtomicBool>,
+    pruned: Option<Pruned<'j>>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
@@ -93,29 +95,49 @@ impl<'j, T: Element> Engine<'j, T> {
         let low = &job.low;
         let program = compile(low);
         let vm = |x, y, program| Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa };
+        if plan.prune.is_on()
+            && let Some(pruned) = Pruned::load(job, plan)
+        {
+            let none = || Rows::empty(low.dim, 0, 0);
+            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: None, pruned: Some(pruned) };
+        }
         if plan.family != "vm"
             && let Some(distances) = Distances::of(job)
         {
             let none = || Rows::empty(low.dim, 0, 0);
-            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: Some(distances), stop: None };
+            return Engine {
+                job,
+                vm: vm(none(), none(), program),
+                zips: None,
+                distances: Some(distances),
+                stop: None,
+                pruned: None,
+            };
         }
         let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
         let dense = plan.family != "vm" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
-        Engine { job, vm: vm(x, y, program), zips, distances: None, stop: None }
+        Engine { job, vm: vm(x, y, program), zips, distances: None, stop: None, pruned: None }
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
         self.stop = stop;
         self
     }
+    /// The rows of x in the order in which states number them, where that is not the order given.
+    pub fn order(&self) -> Option<&[u32]> {
+        self.pruned.as_ref().map(|p| p.order(Side::X))
+    }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
     /// Those of the sink; `Interrupted` when told to stop.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        if let Some(pruned) = &self.pruned {
+            return pruned.run(tiles, sink);
+        }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
             let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
             return Ok(UnitState { states: vec![state], tally });

@@ -109,6 +109,34 @@ impl<T: Real> Rows<T> {
         }
         (panels, attr_panels)
     }
+    /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`, `width` numbers each (vectors
+    /// by component, then single numbers).
+    pub fn arranged_by_row(low: &Lowered, side: Side, values: &[f64], order: &[u32]) -> Self {
+        let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+        let mut out = Self::empty(low.dim, streams, attrs);
+        let wide = streams * low.dim;
+        for row in order {
+            let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
+            out.rows.extend(row[..wide].iter().map(|v| T::of(*v)));
+            out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
+        }
+        out
+    }
+    /// Hoisted rows of y in another order, as panels of lanes.
+    pub fn arranged_by_panel(low: &Lowered, values: &[f64], order: &[u32]) -> Self {
+        let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
+        let mut out = Self::empty(low.dim, streams, attrs);
+        let wide = streams * low.dim;
+        for rows in order.chunks(BLOCK) {
+            // Lanes past the last row repeat it.
+            let at =
+                |lane: usize, c: usize| T::of(values[rows[lane.min(rows.len() - 1)] as usize * (wide + attrs) + c]);
+            out.panels.extend((0..wide).map(|c| std::array::from_fn::<T, BLOCK, _>(|lane| at(lane, c))));
+            out.attr_panels
+                .extend((wide..wide + attrs).map(|c| std::array::from_fn::<T, BLOCK, _>(|lane| at(lane, c))));
+        }
+        out
+    }
     /// No rows.
     pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
         Rows { dim, streams, attrs, rows: Held::Own(vec![]), row_attrs: vec![], panels: vec![], attr_panels: vec![] }

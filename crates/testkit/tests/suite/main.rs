@@ -1,5 +1,7 @@
 //! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
 
+mod bounds;
 mod cases;
 mod formulas;
 mod partials;
+mod prune;
