@@ -116,7 +116,7 @@ pub struct RunArgs {
     /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// The device
+    /// The device: auto, cpu, cuda[:i] or opencl[:i]; `zipfold devices` lists them
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub device: String,
     /// Force a plan choice: isa=avx2, tile.rows=256

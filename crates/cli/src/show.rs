@@ -5,6 +5,7 @@ use crate::work::Seconds;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use zipfold::core::budget::human_bytes;
+use zipfold::device::{Facts, Runtime};
 use zipfold::{Error, Job, Outcome, Progress, Result};
 
 /// A progress bar with rate and remaining time on a terminal, nothing elsewhere.
@@ -101,13 +102,37 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
 /// `zipfold devices`.
 pub fn devices(json: bool) -> Result<()> {
     let machine = zipfold::cpu::detect(0, zipfold::io::memory::available());
+    let found = [Runtime::Cuda, Runtime::OpenCl].map(|r| (r, zipfold::device::list(r)));
     if json {
-        return print_line(&serde_json::to_string(&machine).unwrap_or_default());
+        let mut value = serde_json::to_value(&machine).unwrap_or_default();
+        for (runtime, devices) in &found {
+            value[runtime.name()] = match devices {
+                Ok(devices) => devices.iter().map(facts).collect(),
+                Err(e) => serde_json::json!({"unavailable": e.what()}),
+            };
+        }
+        return print_line(&value.to_string());
     }
     let memory = human_bytes(machine.memory);
-    print_line(&format!(
-        "cpu      {} threads, {}, {memory} free\ncuda     not in this build\nopencl   not in this build",
-        machine.threads,
-        machine.isa.name()
-    ))
+    print_line(&format!("{:<9} {} threads, {}, {memory} free", "cpu", machine.threads, machine.isa.name()))?;
+    for (runtime, devices) in &found {
+        match devices {
+            Ok(devices) => devices.iter().try_for_each(|f| print_line(&device_line(f)))?,
+            Err(e) => print_line(&format!("{:<9} {}", runtime.name(), e.what()))?,
+        }
+    }
+    Ok(())
+}
+
+fn device_line(f: &Facts) -> String {
+    let kind = if f.host { ", a processor of the host" } else { "" };
+    let double = if f.double { "" } else { ", single precision only" };
+    format!("{:<9} {}, {}, {} units, {}{kind}{double}", f.id(), f.name, f.driver, f.units, human_bytes(f.memory))
+}
+
+fn facts(f: &Facts) -> serde_json::Value {
+    serde_json::json!({
+        "id": f.id(), "name": f.name, "driver": f.driver, "units": f.units, "memory": f.memory, "shared": f.shared,
+        "capability": f.capability, "double": f.double, "host": f.host,
+    })
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
+use zipfold::device::Wanted;
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
@@ -58,13 +59,7 @@ fn budget(run: &RunArgs) -> Result<Budget> {
 }
 
 fn check(run: &RunArgs) -> Result<()> {
-    match run.device.as_str() {
-        "auto" | "cpu" => {}
-        other => {
-            let e = Error::device(format!("no device '{other}' in this build")).at("--device");
-            return Err(e.remedy("--device cpu"));
-        }
-    }
+    Wanted::parse(&run.device)?;
     if run.json && run.output.as_deref() == Some("-") {
         return Err(Error::request("both the result and the report would go to standard output")
             .at("--json")
@@ -189,6 +184,7 @@ fn options<'a>(
         resume: args.resume,
         progress: Some(tell),
         stop: Some(stop),
+        device: Wanted::parse(&args.device)?,
     })
 }
 
@@ -275,10 +271,16 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
 pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
     let budget = budget(args)?;
     let data = read_data(problem, &budget)?;
-    let options =
-        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let options = Options {
+        threads: args.threads,
+        budget: budget.clone(),
+        settings: ask::settings(args)?,
+        device: Wanted::parse(&args.device)?,
+        ..Options::default()
+    };
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let (plan, _) = zipfold::device::place(&job, plan, &options)?;
     if args.json {
         return show::print_line(&serde_json::to_string(&plan).unwrap_or_default());
     }

@@ -14,7 +14,7 @@ pub type Settings = BTreeMap<String, String>;
 /// How a job is run. A plan changes speed, never meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// `cpu`.
+    /// `cpu`, or a device: `cuda:0`.
     pub backend: String,
     /// The kernel family.
     pub family: String,
@@ -44,6 +44,9 @@ pub struct Plan {
     pub prune: Prune,
     /// Why each choice was made.
     pub reasons: Vec<String>,
+    /// Choices made by hand.
+    #[serde(default)]
+    pub choices: Settings,
 }
 
 const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
@@ -87,15 +90,16 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         bound: bound.into(),
         prune,
         reasons,
+        choices: settings.clone(),
     })
 }
 
 fn check_keys(settings: &Settings) -> Result<()> {
-    match settings.keys().find(|k| !KEYS.contains(&k.as_str())) {
+    match settings.keys().find(|k| !KEYS.contains(&k.as_str()) && !crate::device::KEYS.contains(&k.as_str())) {
         None => Ok(()),
         Some(odd) => {
             let e = Error::request(format!("no plan choice '{odd}'")).at("--set");
-            Err(e.remedy(format!("one of {}", KEYS.join(", "))))
+            Err(e.remedy(format!("one of {}, {}", KEYS.join(", "), crate::device::KEYS.join(", "))))
         }
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod choose;
+pub mod device;
 pub mod explain;
 pub mod machine;
 pub mod prune;

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod closure;
+pub mod device;
 pub mod library;
 pub mod partial;
 pub mod pool;
@@ -22,6 +23,7 @@ pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem
 pub use zipfold_core as core;
 pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;
+pub use zipfold_gpu as gpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
 

@@ -1,5 +1,6 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
+use crate::device::Worker;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
 use rayon::prelude::*;
@@ -14,7 +15,7 @@ use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
 use zipfold_cpu::pairs::dense::Shared;
 use zipfold_cpu::pairs::engine::Element;
-use zipfold_cpu::pairs::{Engine, SharedMatrix, Sink, UnitState, Values};
+use zipfold_cpu::pairs::{SharedMatrix, Sink, UnitState, Values};
 use zipfold_io::{NpyFile, OutputOptions};
 use zipfold_plan::choose::{dense_bytes, working_bytes};
 use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
@@ -39,6 +40,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Stops the run at the next wave.
     pub stop: Option<&'a AtomicBool>,
+    /// Where to run.
+    pub device: crate::device::Wanted,
 }
 
 impl Default for Options<'_> {
@@ -53,6 +56,7 @@ impl Default for Options<'_> {
             resume: false,
             progress: None,
             stop: None,
+            device: crate::device::Wanted::Cpu,
         }
     }
 }
@@ -171,8 +175,13 @@ fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'
     let job = describe(&scan, data)?;
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let plan = choose(&job, &machine, &Settings::new())?;
-    let plain =
-        Options { threads: options.threads, budget: options.budget.clone(), stop: options.stop, ..Options::default() };
+    let plain = Options {
+        threads: options.threads,
+        budget: options.budget.clone(),
+        stop: options.stop,
+        device: options.device,
+        ..Options::default()
+    };
     let outcome = run(&scan, &job, plan, &Target::Memory, &plain)?;
     let end = |at: usize| match (&outcome.outputs[at], &job.folds[at]) {
         (Output::State(State::Rows(s)), Fold::Rows(f)) => s.finish(f)[0],
@@ -202,9 +211,10 @@ fn describe_cells(problem: &Problem, data: &Data) -> Result<zipfold_core::Cells>
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
 pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
-    match plan.precision {
-        Precision::F32 => run_typed::<f32>(problem, job, plan, target, options),
-        Precision::F64 => run_typed::<f64>(problem, job, plan, target, options),
+    let placed = crate::device::place(job, plan, options)?;
+    match placed.0.precision {
+        Precision::F32 => run_typed::<f32>(problem, job, placed, target, options),
+        Precision::F64 => run_typed::<f64>(problem, job, placed, target, options),
     }
 }
 
@@ -225,7 +235,7 @@ impl Typed for f64 {
 fn run_typed<T: Typed>(
     problem: &Problem,
     job: &Job,
-    plan: Plan,
+    (plan, device): crate::device::Placed,
     target: &Target,
     options: &Options<'_>,
 ) -> Result<Outcome> {
@@ -242,7 +252,7 @@ fn run_typed<T: Typed>(
     let workers = Workers::of(job, &plan)?;
     // A wave that ends early would lose what a checkpoint at its end keeps.
     let at_once = options.stop.filter(|_| options.checkpoint.is_none());
-    let engine = workers.install(|| Engine::<T>::load(job, &plan)).until(at_once);
+    let engine = workers.install(|| Worker::<T>::load(job, &plan, device))?.until(at_once);
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -368,7 +378,7 @@ fn wave_units(plan: &Plan) -> usize {
 fn loop_units<T: Typed>(
     job: &Job,
     plan: &Plan,
-    engine: &Engine<'_, T>,
+    engine: &Worker<'_, T>,
     places: &Places<T>,
     workers: &Workers,
     key: &str,

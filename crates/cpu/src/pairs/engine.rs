@@ -99,7 +99,14 @@ impl<'j, T: Element> Engine<'j, T> {
             && let Some(pruned) = Pruned::load(job, plan)
         {
             let none = || Rows::empty(low.dim, 0, 0);
-            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: None, pruned: Some(pruned) };
+            return Engine {
+                job,
+                vm: vm(none(), none(), program),
+                zips: None,
+                distances: None,
+                stop: None,
+                pruned: Some(pruned),
+            };
         }
         if plan.family != "vm"
             && let Some(distances) = Distances::of(job)

@@ -115,11 +115,13 @@ impl<T: Real> Rows<T> {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
         let wide = streams * low.dim;
+        let mut rows = vec![];
         for row in order {
             let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
-            out.rows.extend(row[..wide].iter().map(|v| T::of(*v)));
+            rows.extend(row[..wide].iter().map(|v| T::of(*v)));
             out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
         }
+        out.rows = Held::Own(rows);
         out
     }
     /// Hoisted rows of y in another order, as panels of lanes.

@@ -3,5 +3,6 @@
 mod bounds;
 mod cases;
 mod formulas;
+mod gpu;
 mod partials;
 mod prune;

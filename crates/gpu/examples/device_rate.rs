@@ -1,0 +1,155 @@
+//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small]`. One JSON line a workload; dense results stay on the device.
+
+use std::collections::BTreeMap;
+use zipfold_core::problem::Problem;
+use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
+use zipfold_gpu::{Engine, Wanted, open};
+use zipfold_plan::{Machine, choose, device::plan_for};
+
+/// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
+type Work = (&'static str, usize, usize, usize, Cells, &'static str, &'static str, &'static str);
+
+const DENSE: &str = r#"{ kind = "matrix" }"#;
+const SDH: [&str; 3] = [
+    r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 1.7320508] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 1000, range = [0.0, 1.7320508] }] }"#,
+];
+const SUM: &str = r#"{ kind = "reduce", op = "sum" }"#;
+const MIN: &str = r#"{ kind = "reduce", op = "min" }"#;
+const KNN: &str = r#"{ kind = "nearest", k = 10 }"#;
+const JOIN: &str = r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.00001" }"#;
+const L2: &str = "euclidean(x, y)";
+const L1: &str = "cityblock(x, y)";
+const N: usize = 16384;
+const S: usize = 524_288;
+
+const WORKS: [Work; 52] = [
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.blocks=1"),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.slice=8"),
+    ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
+    ("dense p=3 f32", N, N, 512, Cells::Cross, "sum(abs(x - y)^3)", DENSE, ""),
+    ("dense Chebyshev f32", N, N, 512, Cells::Cross, "chebyshev(x, y)", DENSE, ""),
+    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
+    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.blocks=1"),
+    ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
+    ("dense L1 f64", N / 2, N / 2, 512, Cells::Cross, L1, DENSE, "f64"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rb"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=ltm"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=utm"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rec"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=bb"),
+    ("sdh 50", S, 0, 3, Cells::Triangle, L2, SDH[0], ""),
+    ("sdh 50", S, 0, 3, Cells::Triangle, L2, SDH[0], "hist.copies=8"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], ""),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=2"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=8"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.blocks=8"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=4"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast"),
+    ("sdh 300", S / 2, 0, 3, Cells::Triangle, L2, SDH[1], "filter=off"),
+    ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], ""),
+    ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], "bins=fast"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=2"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=8"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.blocks=8"),
+    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, ""),
+    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=2"),
+    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=8"),
+    ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, ""),
+    ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, "points.anchors=1"),
+    ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, "points.anchors=4"),
+    ("nearest 10 d=3", S, S, 3, Cells::Cross, L2, KNN, ""),
+    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, ""),
+    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=2"),
+    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=8"),
+    ("triangle d=1 n=1024", 1024, 0, 1, Cells::Diagonal, L2, DENSE, "small"),
+    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=rb"),
+    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=ltm"),
+    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=utm"),
+    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=rec"),
+    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=bb"),
+    ("edm cross d=8 n=30720", 30720, 30720, 8, Cells::Cross, L2, DENSE, ""),
+    ("dense L1 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L1, DENSE, ""),
+    ("dense L2 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L2, DENSE, ""),
+    (
+        "sdh 1000000 bins",
+        S / 4,
+        0,
+        3,
+        Cells::Triangle,
+        L2,
+        r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 1.7320508] }] }"#,
+        "",
+    ),
+    ("nearest 1000 d=3", S / 16, S / 4, 3, Cells::Cross, L2, r#"{ kind = "nearest", k = 1000 }"#, ""),
+    ("logsumexp d=3", S / 4, S / 4, 3, Cells::Cross, L2, r#"{ kind = "reduce", op = "logsumexp" }"#, ""),
+];
+
+fn table(seed: u64, n: usize, d: usize) -> Table {
+    let mut state = seed;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1u32 << 24) as f32
+    };
+    // INVARIANT: n·d numbers fill n rows of d.
+    Table::f32(n, d, (0..n * d).map(|_| draw()).collect()).unwrap()
+}
+
+fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
+    let (_, n, m, d, cells, pair, fold, set) = *work;
+    let scale = |v: usize| if small { v.min(2000) } else { v };
+    let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
+    let problem: Problem = toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;
+    let precision = if set.contains("f64") { Precision::F64 } else { Precision::F32 };
+    let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem };
+    let y = (m > 0).then(|| table(2, scale(m), d));
+    describe(&problem, Data { x: table(1, scale(n), d), y, weights: vec![] })
+}
+
+fn measure(work: &Work, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+    let job = job(work, small)?;
+    let Wanted::Device(runtime, index) = wanted else {
+        return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
+    };
+    let device = open(runtime, index)?;
+    let pairs = work.7.split(',').filter_map(|c| c.split_once('='));
+    let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
+    settings.insert("device.tile".into(), (1usize << 20).to_string());
+    let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
+    let engine = Engine::load(&job, &plan, device)?;
+    let tiles = plan.tiling.tiles(&job.space);
+    engine.time(&tiles)?;
+    let repeats = if small { 1 } else { 3 };
+    let mut seconds = (0..repeats).map(|_| engine.time(&tiles)).collect::<zipfold_core::Result<Vec<f64>>>()?;
+    seconds.sort_by(f64::total_cmp);
+    let s = seconds[seconds.len() / 2];
+    let pairs = job.space.size()? as f64;
+    let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
+    Ok(format!(
+        "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
+        work.0,
+        work.7,
+        engine.family(),
+        job.space.n,
+        job.space.m,
+        job.low.dim,
+        seconds[0],
+        pairs * dims / s / 1e9
+    ))
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
+    let small = args.iter().any(|a| a == "small");
+    let only = args.iter().skip(1).find(|a| *a != "small");
+    for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
+        match wanted.clone().and_then(|w| measure(work, w, small)) {
+            Ok(line) => println!("{line}"),
+            Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{}\",\"error\":{:?}}}", work.0, work.7, e.to_string()),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! How far single precision may be from the exact value: for every node of a formula a bound `abs + rel·|value|`, by
+//! forward error analysis over the ranges of the data (Higham, Accuracy and Stability of Numerical Algorithms, ch. 2–3).
+//! Values outside the bound of a decision are decided by single precision alone; the others are computed again.
+
+use std::collections::HashMap;
+use zipfold_core::pair::lower::{Lowered, Source};
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
+use zipfold_core::{Precision, fold::BLOCK};
+
+/// Unit roundoff of single precision.
+const U: f64 = 5.960_464_477_539_063e-8;
+/// More than anything that underflow or flushing to zero can take.
+const TINY: f64 = 2e-38;
+/// Beyond this a square would overflow.
+const LARGE: f64 = 1e37;
+
+/// Range of a value, and how far its single-precision twin is from it at most: `abs + rel·|value|`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Least value.
+    pub lo: f64,
+    /// Largest value.
+    pub hi: f64,
+    /// Absolute part of the error.
+    pub abs: f64,
+    /// Relative part of the error.
+    pub rel: f64,
+}
+
+impl Bound {
+    /// Of numbers between `lo` and `hi`, each held exactly or rounded once.
+    pub fn held(lo: f64, hi: f64, exact: bool) -> Option<Self> {
+        let b = if exact { Bound { lo, hi, abs: 0.0, rel: 0.0 } } else { Bound { lo, hi, abs: TINY, rel: U } };
+        b.sane()
+    }
+    fn sane(self) -> Option<Self> {
+        (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01).then_some(self)
+    }
+    fn top(&self) -> f64 {
+        self.lo.abs().max(self.hi.abs())
+    }
+    /// After one rounding.
+    fn rounded(self) -> Option<Self> {
+        Bound { abs: self.abs * (1.0 + U) + TINY, rel: self.rel + U * (1.0 + self.rel), ..self }.sane()
+    }
+    fn add(&self, b: &Bound, sign: f64) -> Option<Self> {
+        let (blo, bhi) = if sign > 0.0 { (b.lo, b.hi) } else { (-b.hi, -b.lo) };
+        let same = (self.lo >= 0.0 && blo >= 0.0) || (self.hi <= 0.0 && bhi <= 0.0);
+        let (abs, rel) = if same {
+            (self.abs + b.abs, self.rel.max(b.rel))
+        } else {
+            (self.abs + b.abs + self.rel * self.top() + b.rel * b.top(), 0.0)
+        };
+        Bound { lo: self.lo + blo, hi: self.hi + bhi, abs, rel }.rounded()
+    }
+    fn mul(&self, b: &Bound) -> Option<Self> {
+        let ends = [self.lo * b.lo, self.lo * b.hi, self.hi * b.lo, self.hi * b.hi];
+        let (lo, hi) = ends.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        let abs = self.top() * b.abs * (1.0 + self.rel) + b.top() * self.abs * (1.0 + b.rel) + self.abs * b.abs;
+        Bound { lo, hi, abs, rel: self.rel + b.rel + self.rel * b.rel }.rounded()
+    }
+    fn square(&self) -> Option<Self> {
+        let mut s = self.mul(self)?;
+        s.lo = if self.lo <= 0.0 && self.hi >= 0.0 { 0.0 } else { s.lo.max(0.0) };
+        Some(s)
+    }
+    fn magnitude(&self) -> Self {
+        let lo = if self.lo <= 0.0 && self.hi >= 0.0 { 0.0 } else { self.lo.abs().min(self.hi.abs()) };
+        Bound { lo, hi: self.top(), ..*self }
+    }
+    fn root(&self) -> Option<Self> {
+        if self.lo < 0.0 {
+            return None;
+        }
+        let abs = self.abs.sqrt();
+        Bound { lo: self.lo.sqrt(), hi: self.hi.sqrt(), abs, rel: self.rel + 2.0 * U }.rounded()
+    }
+    fn either(&self, b: &Bound, pick: impl Fn(f64, f64) -> f64) -> Self {
+        let (lo, hi) = (pick(self.lo, b.lo), pick(self.hi, b.hi));
+        Bound { lo, hi, abs: self.abs.max(b.abs), rel: self.rel.max(b.rel) }.shifted(self.top().max(b.top()))
+    }
+    /// The relative part turned absolute: the operand that wins may differ.
+    fn shifted(self, top: f64) -> Self {
+        Bound { abs: self.abs + self.rel * top, rel: 0.0, ..self }
+    }
+    /// Σ of `terms` such values, in any order.
+    fn sum(&self, terms: usize) -> Option<Self> {
+        let d = terms as f64;
+        let grow = d * U * 1.01;
+        if grow > 0.001 {
+            return None;
+        }
+        let (lo, hi) = (self.lo * d, self.hi * d);
+        let b = if self.lo >= 0.0 {
+            Bound { lo, hi, abs: d * self.abs * (1.0 + grow) + d * TINY, rel: self.rel + grow * (1.0 + self.rel) }
+        } else {
+            Bound { lo, hi, abs: d * (self.abs + self.rel * self.top()) + grow * d * self.top() + d * TINY, rel: 0.0 }
+        };
+        b.sane()
+    }
+}
+
+/// Ranges of the hoisted vectors and numbers of one side: by stream, then by number.
+pub type Ranges = Vec<Option<Bound>>;
+
+/// Ranges in packed rows of `width` numbers: streams of `dim` components first. None where a number is not finite.
+pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
+    let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+    let width = streams * low.dim + attrs;
+    let group = |w: usize| if w < streams * low.dim { w / low.dim.max(1) } else { streams + w - streams * low.dim };
+    let mut found: Vec<(f64, f64, bool, bool)> = vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); streams + attrs];
+    for (at, line) in packed.chunks(BLOCK).enumerate() {
+        let f = &mut found[group(at % width.max(1))];
+        for v in line {
+            *f = (f.0.min(*v), f.1.max(*v), f.2 && f64::from(*v as f32) == *v, f.3 && v.is_finite());
+        }
+    }
+    found.into_iter().map(|(lo, hi, exact, finite)| if finite { Bound::held(lo, hi, exact) } else { None }).collect()
+}
+
+/// Bounds of every pair node that has one.
+pub struct Bounds<'l> {
+    low: &'l Lowered,
+    sides: [Ranges; 2],
+    known: HashMap<Id, Bound>,
+}
+
+impl<'l> Bounds<'l> {
+    /// Analyses `low` over data of these ranges.
+    pub fn new(low: &'l Lowered, sides: [Ranges; 2]) -> Self {
+        let mut bounds = Bounds { low, sides, known: HashMap::new() };
+        let live = low.formula.live();
+        for (at, live) in live.into_iter().enumerate() {
+            let id = Id(at as u32);
+            if live
+                && low.source(id) == Source::Pair
+                && let Some(b) = bounds.node(id)
+            {
+                bounds.known.insert(id, b);
+            }
+        }
+        bounds
+    }
+    /// The bound of `id`, if there is one.
+    pub fn get(&self, id: Id) -> Option<Bound> {
+        match self.low.source(id) {
+            Source::Stream(side, s) => self.sides[side as usize][s],
+            Source::Attr(side, a) => self.sides[side as usize][self.low.streams[side as usize].len() + a],
+            Source::Vector(v) => {
+                let c = &self.low.constants[v];
+                let (lo, hi) = c.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+                Bound::held(lo, hi, c.iter().all(|v| f64::from(*v as f32) == *v))
+            }
+            Source::Const(c) => Bound::held(c, c, f64::from(c as f32) == c),
+            Source::Pair => self.known.get(&id).copied(),
+        }
+    }
+    fn node(&self, id: Id) -> Option<Bound> {
+        let g = |id: &Id| self.get(*id);
+        match self.low.formula.node(id) {
+            Node::Delta if !self.low.periodic => self.difference(Node::Row),
+            Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
+            Node::Unary(Unary::Neg, a) => g(a).map(|a| Bound { lo: -a.hi, hi: -a.lo, ..a }),
+            Node::Unary(Unary::Abs, a) => g(a).map(|a| a.magnitude()),
+            Node::Unary(Unary::Sqrt, a) => g(a)?.root(),
+            Node::Binary(Binary::Add, a, b) => g(a)?.add(&g(b)?, 1.0),
+            Node::Binary(Binary::Sub, a, b) => g(a)?.add(&g(b)?, -1.0),
+            Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
+            Node::Binary(Binary::Mul, a, b) => g(a)?.mul(&g(b)?),
+            Node::Binary(Binary::Min, a, b) => Some(g(a)?.either(&g(b)?, f64::min)),
+            Node::Binary(Binary::Max, a, b) => Some(g(a)?.either(&g(b)?, f64::max)),
+            Node::Binary(Binary::Pow, a, p) => match self.low.formula.constant(*p) {
+                Some(2.0) => g(a)?.square(),
+                Some(3.0) => g(a)?.square()?.mul(&g(a)?),
+                _ => None,
+            },
+            Node::Reduce(Reduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
+            Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => g(body).map(|b| b.shifted(b.top())),
+            _ => None,
+        }
+    }
+    fn difference(&self, leaf: impl Fn(Side) -> Node) -> Option<Bound> {
+        let find = |side| {
+            let wanted = leaf(side);
+            let at = self.low.formula.nodes().iter().position(|n| *n == wanted)?;
+            self.get(Id(at as u32))
+        };
+        find(Side::X)?.add(&find(Side::Y)?, -1.0)
+    }
+    /// An expression in single precision that holds wherever the truth value `id` may hold; none if that is unknown.
+    /// `name` gives the expression of an operand.
+    pub fn maybe(&self, id: Id, name: &dyn Fn(Id) -> String) -> Option<String> {
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::And, a, b) => match (self.maybe(*a, name), self.maybe(*b, name)) {
+                (Some(a), Some(b)) => Some(format!("({a} && {b})")),
+                (one, other) => one.or(other),
+            },
+            Node::Binary(Binary::Or, a, b) => Some(format!("({} || {})", self.maybe(*a, name)?, self.maybe(*b, name)?)),
+            Node::Binary(Binary::Lt | Binary::Le, a, b) => {
+                let band = self.gap(*a, *b)?;
+                Some(format!("({} - {} <= {band})", name(*a), name(*b)))
+            }
+            Node::Binary(Binary::Eq, a, b) => {
+                let band = self.gap(*a, *b)?;
+                Some(format!("(zf_abs_f({} - {}) <= {band})", name(*a), name(*b)))
+            }
+            _ => None,
+        }
+    }
+    /// Whether every number under the truth value `id` is bounded, so that none is NaN.
+    pub fn covers(&self, id: Id) -> bool {
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::And | Binary::Or | Binary::Xor, a, b) => self.covers(*a) && self.covers(*b),
+            Node::Unary(Unary::Not, a) => self.covers(*a),
+            Node::Binary(_, a, b) => self.get(*a).is_some() && self.get(*b).is_some(),
+            _ => false,
+        }
+    }
+    /// How far the computed difference of two values may be from the exact one where a comparison is undecided.
+    fn gap(&self, a: Id, b: Id) -> Option<String> {
+        let (x, y) = (self.get(a)?, self.get(b)?);
+        // Near a tie both are of the size of the smaller bound.
+        let near = x.top().min(y.top()) * (1.0 + 4.0 * (x.rel + y.rel)) + x.abs + y.abs;
+        let band = x.abs + y.abs + (x.rel + y.rel + 4.0 * U) * near;
+        Some(crate::emit::expression::literal(band * 1.001 + TINY, Precision::F32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::pair::{Formula, Scope, parse};
+
+    /// Random rows: the single-precision value stays within the bound of the double-precision one.
+    #[test]
+    fn the_squared_distance_stays_within_its_bound() {
+        let mut formula = Formula::new();
+        let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(3) };
+        let root = parse(&mut formula, "sum((x - y)^2)", &scope).unwrap();
+        formula.roots = vec![root];
+        let low = Lowered::new(&formula, 3, false).unwrap();
+        let side = vec![Bound::held(-5.0, 5.0, false)];
+        let bounds = Bounds::new(&low, [side.clone(), side]);
+        let bound = bounds.get(root).unwrap();
+        let mut state = 7u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 * 10.0 - 5.0
+        };
+        for _ in 0..200_000 {
+            let (x, y) = ([draw(), draw(), draw()], [draw(), draw(), draw()]);
+            let wide: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
+            let mut single = 0f32;
+            for k in 0..3 {
+                let d = x[k] as f32 - y[k] as f32;
+                single += d * d;
+            }
+            assert!((f64::from(single) - wide).abs() <= bound.abs + bound.rel * wide.abs());
+        }
+        assert!(bound.abs < 1e-3);
+    }
+}

@@ -1,0 +1,286 @@
+//! Family *dense*: register-blocked zip-reduce over slices of components in shared memory, for matrices of any formula with
+//! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here c = r = 16 threads, s = 8 × 8 cells each,
+//! and d' components a slice.
+
+use super::maps::Map;
+use super::pair::{RootText, pair_text};
+use super::values::width;
+use super::{fill, type_name};
+use std::fmt::Write;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::{Id, Node, Reduce};
+use zipfold_core::{Job, Precision};
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Rows and columns of a tile of cells.
+pub const TILE: usize = 128;
+/// Components after which sums in single precision go to a second accumulator, which bounds their error.
+const CARRY: usize = 1024;
+
+/// How the kernel is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Type of values.
+    pub precision: Precision,
+    /// Components of a slice.
+    pub slice: usize,
+    /// Blocks that should fit a multiprocessor.
+    pub blocks: usize,
+    /// How blocks of the grid become tiles.
+    pub map: Map,
+    /// Values also go to their transposed place.
+    pub mirror: bool,
+}
+
+/// Whether `job` fits: rows long enough, one loop, at most two vectors a side, no box.
+pub fn fits(job: &Job) -> bool {
+    let low = &job.low;
+    let streams = [low.streams[0].len(), low.streams[1].len()];
+    let plain =
+        low.stages.len() == 1 && low.stages[0].scalars.is_empty() && !low.periodic && low.vector_tail.is_empty();
+    plain && low.dim >= 8 && low.stages[0].reduces.len() <= 1 && streams.iter().all(|s| (1..=2).contains(s))
+}
+
+/// Components of a slice by default: shared memory of 32 KiB for two stages of both sides.
+pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
+    let streams = low.streams[0].len() + low.streams[1].len();
+    let slice = 32 / (streams * precision.bytes() / 4).max(1);
+    if slice >= 16 {
+        16
+    } else if slice >= 8 {
+        8
+    } else {
+        4
+    }
+}
+
+/// Bytes of shared memory of a block.
+pub fn shared_bytes(low: &Lowered, precision: Precision, slice: usize) -> usize {
+    2 * (low.streams[0].len() + low.streams[1].len()) * slice * TILE * precision.bytes()
+}
+
+/// The kernel `name` for root `root` of `job`.
+pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
+    let low = &job.low;
+    let streams = [low.streams[0].len(), low.streams[1].len()];
+    let ty = type_name(shape.precision);
+    let pair = pair_text(low, None, shape.precision);
+    let value = match &pair.roots[root] {
+        RootText::Numbers(n) => n[0].clone(),
+        RootText::Components(..) => "0".into(),
+    };
+    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
+    let sums = low.stages[0].reduces.iter().all(is_sum);
+    let carry = shape.precision == Precision::F32 && low.dim > CARRY && sums;
+    let text = Text { low, shape, streams, lanes: 16 / shape.precision.bytes() };
+    let places = [
+        ("NAME", name.to_string()),
+        ("T", ty.to_string()),
+        ("VECTOR", if shape.precision == Precision::F32 { "zf_f4" } else { "zf_d2" }.to_string()),
+        ("BLOCKS", shape.blocks.to_string()),
+        ("SLICE", shape.slice.to_string()),
+        ("SHARED", (2 * (streams[0] + streams[1]) * shape.slice * TILE).to_string()),
+        ("FETCHES", text.fetches().to_string()),
+        ("MAP", shape.map.text()),
+        ("XW", width(low, 0).to_string()),
+        ("YW", width(low, 1).to_string()),
+        ("START", text.start(&pair.stages[0].start, carry)),
+        (
+            "FETCH",
+            format!(
+                "{} ahead[{}];\n{}",
+                if shape.precision == Precision::F32 { "zf_f4" } else { "zf_d2" },
+                text.fetches(),
+                text.fetch("k0")
+            ),
+        ),
+        ("PUT", text.put()),
+        ("AHEAD", text.fetch("k1")),
+        ("PUT_AHEAD", text.put()),
+        ("INNER", text.inner(&pair.stages[0].body)),
+        ("CARRY", if carry { text.carry() } else { String::new() }),
+        ("CARRIED", if carry { text.carried() } else { String::new() }),
+        ("FINISH", pair.finish.clone()),
+        ("VALUE", value),
+        ("STORE_ROW", text.store("out", "p", false)),
+        ("MIRROR", if shape.mirror { include_str!("../kernels/mirror.c").to_string() } else { String::new() }),
+        ("STORE_COLUMN", text.store("mirror", "q", true)),
+    ];
+    text.macros() + &fill(include_str!("../kernels/dense.c"), &places) + &text.no_macros()
+}
+
+struct Text<'l> {
+    low: &'l Lowered,
+    shape: &'l Shape,
+    streams: [usize; 2],
+    /// Numbers of a vector of 16 bytes.
+    lanes: usize,
+}
+
+impl Text<'_> {
+    fn reduces(&self) -> impl Iterator<Item = u32> + '_ {
+        self.low.stages[0].reduces.iter().map(|id| id.0)
+    }
+    fn macros(&self) -> String {
+        let low = self.low;
+        let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + k0 + kk]\n", low.dim, low.dim);
+        for (side, (upper, lower, at)) in [('X', 'x', 'p'), ('Y', 'y', 'q')].into_iter().enumerate() {
+            let attrs = low.streams[side].len() * low.dim;
+            let _ = write!(
+                out,
+                "#define {upper}S(s, k) {lower}v[(s) * 8 + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
+            );
+        }
+        self.reduces().for_each(|v| {
+            let _ = writeln!(out, "#define v{v} sum{v}[p][q]");
+        });
+        out
+    }
+    fn no_macros(&self) -> String {
+        let accs: String = self.reduces().map(|v| format!("#undef v{v}\n")).collect();
+        super::values::NO_ACCESS.to_string() + &accs
+    }
+    /// Vector loads of one slice, by thread.
+    fn fetches(&self) -> usize {
+        (self.streams[0] + self.streams[1]) * self.per_stream()
+    }
+    fn per_stream(&self) -> usize {
+        (self.shape.slice * TILE / self.lanes).div_ceil(THREADS as usize)
+    }
+    /// Declares the accumulators by the starts `T v7 = …;` of the stage.
+    fn start(&self, starts: &str, carry: bool) -> String {
+        let ty = type_name(self.shape.precision);
+        let mut out = String::new();
+        for (v, line) in self.reduces().zip(starts.lines()) {
+            let first = line.split_once('=').map_or("0", |(_, v)| v.trim_end_matches(';'));
+            let _ = writeln!(out, "{ty} sum{v}[8][8];");
+            let _ = writeln!(
+                out,
+                "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) sum{v}[p][q] = {first};"
+            );
+            if carry {
+                let _ = writeln!(out, "{ty} long{v}[8][8];");
+                let _ = writeln!(
+                    out,
+                    "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) long{v}[p][q] = 0;"
+                );
+            }
+        }
+        out
+    }
+    fn each_load(&self, mut line: impl FnMut(usize, usize, usize, usize) -> String) -> String {
+        let mut out = String::new();
+        let mut number = 0;
+        for side in 0..2 {
+            for s in 0..self.streams[side] {
+                for r in 0..self.per_stream() {
+                    out += &line(side, s, r, number);
+                    number += 1;
+                }
+            }
+        }
+        out
+    }
+    fn guard(&self, r: usize) -> String {
+        let vectors = self.shape.slice * TILE / self.lanes;
+        if (r + 1) * THREADS as usize <= vectors {
+            String::new()
+        } else {
+            format!("if (tid + {}u < {vectors}u) ", r * THREADS as usize)
+        }
+    }
+    fn fetch(&self, k: &str) -> String {
+        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        self.each_load(|side, s, r, n| {
+            let name = ["x", "y"][side];
+            format!(
+                "{}ahead[{n}] = *(ZF_GLOBAL const {vector}*)&{name}[{name}_panel + ({}u + {k}) * (size_t)128 + (tid + {}u) * {}u];\n",
+                self.guard(r),
+                s * self.low.dim,
+                r * THREADS as usize,
+                self.lanes
+            )
+        })
+    }
+    /// First number of stream `s` of `side` in a stage.
+    fn place(&self, side: usize, s: usize) -> usize {
+        (if side == 0 { s } else { self.streams[0] + s }) * self.shape.slice * TILE
+    }
+    fn stage_size(&self) -> usize {
+        (self.streams[0] + self.streams[1]) * self.shape.slice * TILE
+    }
+    fn put(&self) -> String {
+        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        self.each_load(|side, s, r, n| {
+            format!(
+                "{}*(ZF_SHARED_ARG {vector}*)&slices[stage * {}u + {}u + (tid + {}u) * {}u] = ahead[{n}];\n",
+                self.guard(r),
+                self.stage_size(),
+                self.place(side, s),
+                r * THREADS as usize,
+                self.lanes
+            )
+        })
+    }
+    fn inner(&self, body: &str) -> String {
+        let ty = type_name(self.shape.precision);
+        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        let mut out = format!("{ty} xv[{}], yv[{}];\n", self.streams[0] * 8, self.streams[1] * 8);
+        for side in 0..2 {
+            let (name, thread) = [("xv", "ty"), ("yv", "tx")][side];
+            for s in 0..self.streams[side] {
+                for part in 0..8 / self.lanes {
+                    let first = part * self.lanes;
+                    let row = if first < 4 { first } else { 60 + first };
+                    let _ = write!(
+                        out,
+                        "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&slices[stage * {}u + {}u + kk * 128u + {thread} * 4u]; ",
+                        self.stage_size(),
+                        self.place(side, s) + row
+                    );
+                    for (u, lane) in ["x", "y", "z", "w"].iter().enumerate().take(self.lanes) {
+                        let _ = write!(out, "{name}[{}] = v.{lane}; ", s * 8 + first + u);
+                    }
+                    out += "}\n";
+                }
+            }
+        }
+        out + "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) {\n" + body + "}\n"
+    }
+    fn carry(&self) -> String {
+        let every = CARRY;
+        let mut out = format!("        if ((k0 + {}u) % {every}u == 0u) {{\n", self.shape.slice);
+        for v in self.reduces() {
+            let _ = writeln!(
+                out,
+                "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) {{ long{v}[p][q] += sum{v}[p][q]; sum{v}[p][q] = 0; }}"
+            );
+        }
+        out + "        }\n"
+    }
+    fn carried(&self) -> String {
+        self.reduces()
+            .map(|v| format!("ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) sum{v}[p][q] += long{v}[p][q];\n"))
+            .collect()
+    }
+    /// Stores four cells of a line at `at` by vectors.
+    fn store(&self, to: &str, line: &str, column: bool) -> String {
+        let mut out = String::new();
+        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        for part in 0..4 / self.lanes {
+            let _ = write!(out, "{{ {vector} v; ");
+            for (u, lane) in ["x", "y", "z", "w"].iter().enumerate().take(self.lanes) {
+                let at = part * self.lanes + u;
+                let cell = if column {
+                    format!("cell[part * 4 + {at}][{line}]")
+                } else {
+                    format!("cell[{line}][part * 4 + {at}]")
+                };
+                let _ = write!(out, "v.{lane} = {cell}; ");
+            }
+            let _ = writeln!(out, "*(ZF_GLOBAL {vector}*)&{to}[at + {}u] = v; }}", part * self.lanes);
+        }
+        out
+    }
+}

@@ -1,0 +1,108 @@
+//! Operations of formulas as C expressions.
+
+use zipfold_core::Precision;
+use zipfold_core::pair::tree::{Binary, Unary};
+
+/// A number, to the bit (in single precision: rounded).
+pub fn literal(value: f64, precision: Precision) -> String {
+    let suffix = letter(precision);
+    if value.is_nan() {
+        return format!("ZF_NAN_{}", suffix.to_uppercase());
+    }
+    let single = precision == Precision::F32;
+    let infinite = if single { (value as f32).is_infinite() } else { value.is_infinite() };
+    if infinite {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("({sign}ZF_INF_{})", suffix.to_uppercase());
+    }
+    if single { format!("({:e}f)", value as f32) } else { format!("({value:e})") }
+}
+
+/// `f` or `d`, the suffix of the dialect's functions.
+pub fn letter(precision: Precision) -> &'static str {
+    match precision {
+        Precision::F32 => "f",
+        Precision::F64 => "d",
+    }
+}
+
+/// A function of one operand.
+pub fn unary(op: Unary, a: &str, p: Precision) -> String {
+    let zero = literal(0.0, p);
+    let name = match op {
+        Unary::Neg => return format!("(-{a})"),
+        Unary::Not => return truth(&format!("{a} == {zero}"), p),
+        Unary::IsNan => return truth(&format!("{a} != {a}"), p),
+        Unary::Abs => "abs",
+        Unary::Sqrt => "sqrt",
+        Unary::Exp => "exp",
+        Unary::Log => "log",
+        Unary::Log2 => "log2",
+        Unary::Log10 => "log10",
+        Unary::Log1p => "log1p",
+        Unary::Expm1 => "expm1",
+        Unary::Sin => "sin",
+        Unary::Cos => "cos",
+        Unary::Tan => "tan",
+        Unary::Asin => "asin",
+        Unary::Acos => "acos",
+        Unary::Atan => "atan",
+        Unary::Sinh => "sinh",
+        Unary::Cosh => "cosh",
+        Unary::Tanh => "tanh",
+        Unary::Floor => "floor",
+        Unary::Ceil => "ceil",
+        Unary::Round => "round",
+        Unary::Sign => "sign",
+    };
+    format!("zf_{name}_{}({a})", letter(p))
+}
+
+/// Whether the device gives the bits of the reference for this function in double precision.
+pub fn unary_is_exact(op: Unary) -> bool {
+    use Unary::*;
+    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sign)
+}
+
+/// A function of two operands.
+pub fn binary(op: Binary, a: &str, b: &str, p: Precision) -> String {
+    let zero = literal(0.0, p);
+    match op {
+        Binary::Add => format!("({a} + {b})"),
+        Binary::Sub => format!("({a} - {b})"),
+        Binary::Mul => format!("({a} * {b})"),
+        Binary::Div => format!("({a} / {b})"),
+        Binary::Pow => format!("zf_pow_{}({a}, {b})", letter(p)),
+        Binary::Min => format!("zf_min_{}({a}, {b})", letter(p)),
+        Binary::Max => format!("zf_max_{}({a}, {b})", letter(p)),
+        Binary::Atan2 => format!("zf_atan2_{}({a}, {b})", letter(p)),
+        Binary::And => truth(&format!("{a} != {zero} && {b} != {zero}"), p),
+        Binary::Or => truth(&format!("{a} != {zero} || {b} != {zero}"), p),
+        Binary::Xor => truth(&format!("({a} != {zero}) != ({b} != {zero})"), p),
+        Binary::Lt => truth(&format!("{a} < {b}"), p),
+        Binary::Le => truth(&format!("{a} <= {b}"), p),
+        Binary::Eq => truth(&format!("{a} == {b}"), p),
+        Binary::Ne => truth(&format!("{a} != {b}"), p),
+    }
+}
+
+/// x^p for a constant p, by multiplications where the reference multiplies.
+pub fn power(x: &str, exponent: f64, p: Precision) -> String {
+    let suffix = letter(p);
+    if exponent == exponent.trunc() && exponent.abs() <= 64.0 {
+        return format!("zf_pow_{suffix}i({x}, {})", exponent as i32);
+    }
+    if exponent == 0.5 {
+        return format!("zf_sqrt_{suffix}({x})");
+    }
+    format!("zf_powr_{suffix}({x}, {})", literal(exponent, p))
+}
+
+/// `if(c, a, b)`.
+pub fn select(c: &str, a: &str, b: &str, p: Precision) -> String {
+    format!("({c} != {} ? {a} : {b})", literal(0.0, p))
+}
+
+fn truth(condition: &str, p: Precision) -> String {
+    format!("({condition} ? {} : {})", literal(1.0, p), literal(0.0, p))
+}

@@ -1,0 +1,374 @@
+//! What each fold adds to the sweep of family *points*.
+
+use super::sweep::{FoldText, Shape, number};
+use super::type_name;
+use std::fmt::Write;
+use zipfold_core::fold::{Closed, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
+use zipfold_core::{Job, Precision};
+
+/// Neighbours up to which a row's list stays in registers.
+pub const IN_REGISTERS: usize = 16;
+
+/// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
+pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
+    if shape.filter {
+        fold.chunk = fold.chunk.replace("@LEAVE@", "");
+        return fold;
+    }
+    fold.args += ", ZF_OUT(zf_u32) tally";
+    fold.state += "\n    zf_u32 far = 0, nan = 0, nan_i = 0xffffffffu, nan_j = 0xffffffffu;";
+    let store = "{ const size_t seat = ((size_t)(ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X) * 128u + tid) * 4u;\n    \
+        tally[seat] += far; tally[seat + 1] += nan; if (nan_i < tally[seat + 2] || (nan_i == tally[seat + 2] && \
+        nan_j < tally[seat + 3])) { tally[seat + 2] = nan_i; tally[seat + 3] = nan_j; } }";
+    fold.chunk = fold.chunk.replace("@LEAVE@", store);
+    fold.finish += store;
+    fold
+}
+
+/// A fold by rows: `out` holds the state of every anchor and span, `counts` how many cells it saw.
+pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
+    let value = number(job, f.root, shape.precision);
+    let stride = f.stride().max(1);
+    let ip = shape.anchors;
+    let mut out = FoldText {
+        args: ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
+        state: format!("double total[{ip}][{stride}]; zf_u32 seen[{ip}];"),
+        ..FoldText::default()
+    };
+    let every = |text: &str| format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n");
+    let weight = |p: usize| match &f.weights {
+        None => "1.0".to_string(),
+        Some(_) if f.weight_width == 1 => "weights[b]".to_string(),
+        Some(_) => format!("weights[(size_t)b * {}u + {p}u]", f.weight_width),
+    };
+    let ty = type_name(shape.precision);
+    match f.op {
+        RowOp::Sum | RowOp::Mean => sums(&mut out, f, &value, ty, ip, weight, every),
+        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => extremes(&mut out, f.op, &value, every),
+        RowOp::Count => {
+            out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
+            out.absorb = format!("if ({value} != 0) seen[q]++;");
+        }
+        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, ip, weight, every),
+    }
+    let store = format!(
+        "if (a[q] < a1) {{ const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); counts[slot] = seen[q];\n        \
+         for (int p = 0; p < {stride}; p++) out[slot * {stride}u + p] = total[q][p]; }}"
+    );
+    out.finish += &every(&store);
+    out
+}
+
+fn sums(
+    out: &mut FoldText,
+    f: &RowFold,
+    value: &str,
+    ty: &str,
+    ip: usize,
+    weight: impl Fn(usize) -> String,
+    every: impl Fn(&str) -> String,
+) {
+    let (width, stride) = (f.out_width(), f.stride());
+    let _ = writeln!(out.state, " {ty} part[{ip}][{stride}];");
+    let each = |text: &str| every(&format!("for (int p = 0; p < {stride}; p++) {text}"));
+    out.state += &each("{ total[q][p] = 0.0; part[q][p] = 0; }");
+    out.state += &every("seen[q] = 0u;");
+    let weighted = f.weights.is_some();
+    for p in 0..width {
+        let term = if weighted { format!("{value} * ({ty}){}", weight(p)) } else { value.to_string() };
+        let _ = writeln!(out.absorb, "part[q][{p}] += {term};");
+    }
+    if f.op == RowOp::Mean {
+        let one = if weighted && f.weight_width == 1 { weight(0) } else { "1".into() };
+        let _ = writeln!(out.absorb, "part[q][{width}] += ({ty}){one};");
+    }
+    out.absorb += "seen[q]++;";
+    out.after = each("{ total[q][p] += part[q][p]; part[q][p] = 0; }");
+}
+
+fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> String) {
+    let low = matches!(op, RowOp::Min | RowOp::Argmin);
+    let (start, sign) = if low { ("ZF_INF_D", "<") } else { ("-ZF_INF_D", ">") };
+    out.state += &every(&format!("seen[q] = 0u; total[q][0] = {start}; total[q][1] = ZF_INF_D;"));
+    let _ = write!(
+        out.absorb,
+        "{{ const double v = (double){value}; seen[q]++;\n\
+         if (v {sign} total[q][0] || (v == total[q][0] && total[q][1] == ZF_INF_D) || (v != v && total[q][0] == total[q][0])) \
+         {{ total[q][0] = v; total[q][1] = (double)b; }} }}"
+    );
+}
+
+/// The running maximum and the sums scaled by it, panel by panel (core: `RowFold::absorb_exp`, `combine`).
+fn exponentials(
+    out: &mut FoldText,
+    f: &RowFold,
+    value: &str,
+    ip: usize,
+    weight: impl Fn(usize) -> String,
+    every: impl Fn(&str) -> String,
+) {
+    let stride = f.stride();
+    let _ = writeln!(out.state, " double part[{ip}][{stride}];");
+    let reset = format!("part[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) part[q][p] = 0.0;");
+    out.state += &every(&format!(
+        "seen[q] = 0u; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
+    ));
+    let mut absorb = format!(
+        "{{ const double v = (double){value}; seen[q]++;\n\
+         if (v > part[q][0]) {{ const double shrink = zf_exp_d(part[q][0] - v); \
+         for (int p = 1; p < {stride}; p++) part[q][p] *= shrink; part[q][0] = v; }}\n\
+         const double e = v == -ZF_INF_D ? 0.0 : zf_exp_d(v - part[q][0]); part[q][1] += e;\n"
+    );
+    for p in 2..stride {
+        let _ = writeln!(absorb, "part[q][{p}] += e * {};", weight(p - 2));
+    }
+    out.absorb = absorb + "}";
+    out.after = every(&format!(
+        "if (part[q][1] != 0.0 || part[q][0] != -ZF_INF_D) {{ const double top = zf_max_d(total[q][0], part[q][0]);\n\
+         const double ea = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
+         const double eb = part[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(part[q][0] - top);\n\
+         for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * ea + part[q][p] * eb;\n\
+         total[q][0] = top; {reset} }}"
+    ));
+}
+
+/// The k nearest of every anchor: sorted lists in registers, or in global memory where k is large.
+pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) -> FoldText {
+    let (ip, k) = (shape.anchors, f.k);
+    let value = number(job, f.root, shape.precision);
+    let value = if f.largest { format!("(-{value})") } else { value };
+    let registers = k <= IN_REGISTERS;
+    let mut out = FoldText { args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(), ..FoldText::default() };
+    let place = "const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0);";
+    let none = "0xffffffffu";
+    let every = |text: &str| format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n");
+    let _ = writeln!(out.state, "double worst[{ip}]; zf_u32 full[{ip}];");
+    if registers {
+        let _ = writeln!(out.state, "double best_v[{ip}][{k}]; zf_u32 best_i[{ip}][{k}];");
+        out.state += &every(&format!(
+            "worst[q] = 0.0; full[q] = 0u; ZF_UNROLL for (int p = 0; p < {k}; p++) {{ best_v[q][p] = 0.0; best_i[q][p] = {none}; }}"
+        ));
+    } else {
+        out.state += &every(&format!(
+            "worst[q] = 0.0; full[q] = 0u; if (a[q] < a1) {{ {place} for (int p = 0; p < {k}; p++) near_i[p * lanes + slot] = {none}; }}"
+        ));
+    }
+    let insert = if registers {
+        format!(
+            "{{ double cv = v; zf_u32 ci = b; int moved = 0;\n\
+             ZF_UNROLL for (int p = 0; p < {k}; p++) {{ if (moved || best_i[q][p] == {none} || cv < best_v[q][p] || (best_v[q][p] != best_v[q][p] && cv == cv)) \
+             {{ const double tv = best_v[q][p]; const zf_u32 ti = best_i[q][p]; best_v[q][p] = cv; best_i[q][p] = ci; cv = tv; ci = ti; moved = 1; }} }}\n\
+             full[q] = best_i[q][{last}] != {none}; worst[q] = best_v[q][{last}]; }}",
+            last = k - 1
+        )
+    } else {
+        format!(
+            "{{ {place} zf_u32 p = full[q] < {k}u ? full[q] : {last}u;\n\
+             while (p > 0u) {{ const double pv = near_v[(p - 1u) * lanes + slot]; if (!(v < pv || (pv != pv && v == v))) break; \
+             near_v[p * lanes + slot] = pv; near_i[p * lanes + slot] = near_i[(p - 1u) * lanes + slot]; p--; }}\n\
+             near_v[p * lanes + slot] = v; near_i[p * lanes + slot] = b; if (full[q] < {k}u) full[q]++;\n\
+             worst[q] = full[q] == {k}u ? near_v[{last}u * lanes + slot] : 0.0; }}",
+            last = k - 1
+        )
+    };
+    let filled = if registers { "full[q] != 0u".to_string() } else { format!("full[q] == {k}u") };
+    let decide = format!("if (!({filled}) || v < worst[q] || (worst[q] != worst[q] && v == v)) {insert}");
+    match band {
+        None => out.absorb = format!("{{ const double v = (double){value};\n{decide} }}"),
+        Some(band) => filter_nearest(&mut out, f.largest, &value, &decide, &filled, band, every),
+    }
+    if registers {
+        let store = format!(
+            "if (a[q] < a1) {{ {place} for (int p = 0; p < {k}; p++) {{ near_v[p * lanes + slot] = best_v[q][p]; near_i[p * lanes + slot] = best_i[q][p]; }} }}"
+        );
+        out.finish = format!(
+            "ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {} }}\n",
+            store.replace("for (int p", "ZF_UNROLL for (int p")
+        );
+    }
+    out
+}
+
+/// Only values that may beat the worst kept, by the bound of single precision, are computed in double precision.
+fn filter_nearest(
+    out: &mut FoldText,
+    largest: bool,
+    value: &str,
+    decide: &str,
+    filled: &str,
+    (absolute, relative): (f64, f64),
+    every: impl Fn(&str) -> String,
+) {
+    let ip_state = "limit[q] = ZF_INF_F;";
+    out.state =
+        format!("float limit[{}];\n", out.state.split('[').nth(1).and_then(|t| t.split(']').next()).unwrap_or("1"))
+            + &out.state;
+    out.state += &every(ip_state);
+    let exact = "zf_exact(x_wide, y_wide, c_wide, i, j)";
+    let exact = if largest { format!("(-{exact})") } else { exact.to_string() };
+    let raise = format!(
+        "if ({filled}) {{ const double w = worst[q] + {absolute:e} + zf_abs_d(worst[q]) * {relative:e}; \
+         limit[q] = (float)w; limit[q] += zf_abs_f(limit[q]) * 1e-6f + 1e-37f; }}"
+    );
+    out.absorb = format!("if ({value} <= limit[q]) {{ const double v = {exact};\n{decide}\n{raise} }}");
+}
+
+/// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end.
+pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: Option<Band>) -> FoldText {
+    let cells = f.cells();
+    let mut out = FoldText {
+        args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
+        ..FoldText::default()
+    };
+    let mut place = String::from("zf_u32 cell = 0u;\n");
+    let mut at = 0;
+    for axis in &f.axes {
+        let value = if shape.filter { "v".into() } else { number(job, axis.root, shape.precision) };
+        let _ = writeln!(
+            place,
+            "cell = cell * {}u + zf_place(edges + {at}, {}u, (double){value}, {}, {});",
+            axis.bins() + 2,
+            axis.bins(),
+            u8::from(f.closed == Closed::Last),
+            guess(axis)
+        );
+        at += axis.compared.len();
+    }
+    let count = if copies > 0 {
+        let _ = write!(out.shared, "ZF_SHARED zf_u32 bins[{}];", cells * copies);
+        out.state = format!(
+            "for (zf_u32 s = tid; s < {}u; s += 128u) bins[s] = 0u;\n    const zf_u32 copy = tid % {copies}u; (void)copy;\n    ZF_BARRIER();",
+            cells * copies
+        );
+        out.finish = format!(
+            "ZF_BARRIER();\n    for (zf_u32 s = tid; s < {cells}u; s += 128u) {{ zf_u32 n = 0u; for (zf_u32 p = 0u; p < {copies}u; p++) n += bins[s * {copies}u + p];\n        \
+             if (n) {{ const zf_u32 old = ZF_ADD_GLOBAL(&low[s], n); if (old + n < old) ZF_ADD_GLOBAL(&high[s], 1u); }} }}"
+        );
+        format!("ZF_ADD_SHARED(&bins[cell * {copies}u + copy], 1u);")
+    } else {
+        "{ const zf_u32 old = ZF_ADD_GLOBAL(&low[cell], 1u); if (old == 0xffffffffu) ZF_ADD_GLOBAL(&high[cell], 1u); }"
+            .into()
+    };
+    out.absorb = match band {
+        None => format!("{{ {place} {count} }}"),
+        Some(band) => {
+            let value = number(job, f.axes[0].root, shape.precision);
+            format!("{{ {}\n{count} }}", band.decide(&value, &place, f.axes[0].bins()))
+        }
+    };
+    out
+}
+
+/// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a unit.
+fn guess(axis: &zipfold_core::fold::Axis) -> String {
+    match uniform(axis) {
+        Some((lo, rate)) => format!("{}, {lo:e}, {rate:e}", if axis.squared { 2 } else { 1 }),
+        None => "0, 0.0, 0.0".into(),
+    }
+}
+
+/// First edge and bins a unit of an axis with bins of equal width.
+pub fn uniform(axis: &zipfold_core::fold::Axis) -> Option<(f64, f64)> {
+    let n = axis.bins();
+    let (lo, hi) = (axis.edges[0], axis.edges[n]);
+    let step = (hi - lo) / n as f64;
+    let even = axis.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
+    (even && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step))
+}
+
+/// How a bin is decided in single precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Band {
+    /// First edge and bins a unit.
+    pub lo: f64,
+    /// Bins a unit.
+    pub rate: f64,
+    /// The value is the square of what is binned.
+    pub squared: bool,
+    /// Bound of the value's error: absolute.
+    pub absolute: f64,
+    /// Bound of the value's error: relative.
+    pub relative: f64,
+    /// Values near an edge are decided by single precision too.
+    pub fast: bool,
+}
+
+impl Band {
+    /// Statements that set `cell` from the value in single precision, or from the exact one where an edge is near.
+    fn decide(&self, value: &str, place: &str, bins: usize) -> String {
+        let eps = f64::from(f32::EPSILON) / 2.0;
+        let (position, constant, slope) = if self.squared {
+            let r = format!("zf_sqrt_fast({value})");
+            (r, self.absolute * self.rate * self.rate / 2.0, self.relative / 2.0 + 8.0 * eps)
+        } else {
+            (value.to_string(), self.absolute * self.rate, self.relative + 4.0 * eps)
+        };
+        let constant = constant + (self.lo * self.rate).abs() * (slope + 4.0 * eps) + 1e-30;
+        let offset = -self.lo * self.rate;
+        let single = |v: f64| super::expression::literal(v, Precision::F32);
+        let t = format!("const float t = zf_fma_f({position}, {}, {});\n", single(self.rate), single(offset));
+        let plain = format!("zf_u32 cell = t < 0.0f ? 0u : ((zf_u32)t < {bins}u ? (zf_u32)t + 1u : {}u);\n", bins + 1);
+        if self.fast {
+            return t + &plain;
+        }
+        let low = if self.squared && self.absolute > 0.0 { "|| t < 1.0f" } else { "" };
+        let (constant, slope) = (constant * 1.01, slope * 1.01);
+        format!(
+            "{t}{plain}if (zf_abs_f(t - zf_round_f(t)) <= zf_fma_f(zf_abs_f(t), {}, {}) {low}) {{ const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{}}}",
+            single(slope),
+            single(constant),
+            place.replace("zf_u32 cell = 0u;", "cell = 0u;")
+        )
+    }
+}
+
+/// Matches go to pages of `page` slots; a block that finds the pool empty notes its place in `resume` and ends.
+pub fn select(job: &Job, f: &Select, shape: &Shape, page: usize, maybe: Option<String>) -> FoldText {
+    let ip = shape.anchors;
+    let predicate = number(job, f.root, shape.precision);
+    let condition = match &maybe {
+        None => format!("{predicate} != 0"),
+        Some(maybe) => format!("({maybe}) && zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0"),
+    };
+    if f.kind != SelectKind::Inner {
+        return FoldText {
+            args: ", ZF_OUT(zf_u32) matched".into(),
+            state: format!("zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"),
+            absorb: format!("if (found[q] == 0u && {condition}) found[q] = 1u;"),
+            finish: format!(
+                "ZF_UNROLL for (int q = 0; q < {ip}; q++) if (a[q] < a1 && found[q]) matched[a[q] - a0] = 1u;\n"
+            ),
+            ..FoldText::default()
+        };
+    }
+    let value = match (f.value, shape.filter) {
+        (Some(root), false) => {
+            format!("values[(size_t)now * {page}u + slot] = (double){};", number(job, root, shape.precision))
+        }
+        _ => String::new(),
+    };
+    FoldText {
+        args: ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages".into(),
+        shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
+        state: format!(
+            "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X; const zf_u32 start = resume[block];\n    \
+             if (start == 0xffffffffu) return;\n    \
+             if (tid == 0u) {{ fill = {page}u; mine = 0xffffffffu; }}\n    ZF_BARRIER();"
+        ),
+        chunk: {
+            let most = 128 * ip * super::sweep::step(&job.low, shape);
+            format!(
+                "if (base - from + jj < start) continue;\n            ZF_BARRIER();\n            \
+                 if (tid == 0u && fill + {most}u > {page}u) {{ if (mine != 0xffffffffu) fills[mine] = fill; \
+                 mine = ZF_ADD_GLOBAL(pool, 1u); fill = 0u; }}\n            ZF_BARRIER();\n            const zf_u32 now = mine;\n            \
+                 if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
+            )
+        },
+        absorb: format!(
+            "if ({condition}) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); const size_t put = ((size_t)now * {page}u + slot) * 2u; \
+             pairs[put] = i; pairs[put + 1] = j; {value} }}"
+        ),
+        finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
+        ..FoldText::default()
+    }
+}

@@ -1,0 +1,279 @@
+//! The pair function of a lowered formula as C statements over the macros `XS(s, k)`, `XA(a)` (stream and number of the row
+//! of x), `YS`, `YA` (of y), `CV(v, k)` (constant vectors) and `DIM`.
+
+use super::expression::{binary, literal, power, select, unary, unary_is_exact};
+use super::type_name;
+use std::fmt::Write;
+use zipfold_core::pair::lower::{Lowered, Source, Stage};
+use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Shape, Side};
+use zipfold_core::space::cell::{Image, Oblique, Orthorhombic};
+use zipfold_core::{Cell, Precision};
+
+/// Components up to which loops over them are unrolled and rows are kept in registers.
+pub const SHORT: usize = 16;
+
+/// The statements of one loop over components.
+#[derive(Clone, Debug, Default)]
+pub struct StageText {
+    /// Before the loop.
+    pub scalars: String,
+    /// Declares the accumulators.
+    pub start: String,
+    /// For each component `k`.
+    pub body: String,
+}
+
+/// The numbers of a root.
+#[derive(Clone, Debug)]
+pub enum RootText {
+    /// One expression a number.
+    Numbers(Vec<String>),
+    /// One number a component: statements for `k`, and the expression.
+    Components(String, String),
+}
+
+/// A pair function in parts.
+#[derive(Clone, Debug)]
+pub struct PairText {
+    /// The difference by the minimum image.
+    pub image: String,
+    /// Loops over components.
+    pub stages: Vec<StageText>,
+    /// After the loops.
+    pub finish: String,
+    /// The numbers of every root.
+    pub roots: Vec<RootText>,
+    dim: usize,
+}
+
+struct Writer<'l> {
+    low: &'l Lowered,
+    precision: Precision,
+}
+
+/// Writes the pair function of `low` for values of type `precision`.
+pub fn pair_text(low: &Lowered, cell: Option<&Cell>, precision: Precision) -> PairText {
+    let w = Writer { low, precision };
+    let finish = low.finish.iter().map(|id| w.statement(*id)).collect();
+    PairText {
+        image: if low.periodic { w.image(cell) } else { String::new() },
+        stages: low.stages.iter().map(|s| w.stage(s)).collect(),
+        finish,
+        roots: low.formula.roots.iter().map(|r| w.root(*r)).collect(),
+        dim: low.dim,
+    }
+}
+
+/// The expression of node `id`.
+pub fn operand_text(low: &Lowered, id: Id, precision: Precision) -> String {
+    Writer { low, precision }.operand(id)
+}
+
+/// Whether the device's double precision gives the bits of the reference for every value of `low`.
+pub fn is_exact(low: &Lowered) -> bool {
+    let live = low.formula.live();
+    let exact = |id: Id| match low.formula.node(id) {
+        Node::Unary(op, _) => unary_is_exact(*op),
+        Node::Binary(Binary::Atan2, ..) => false,
+        Node::Binary(Binary::Pow, _, p) => match low.formula.constant(*p) {
+            Some(p) => p == 0.5 || (p == p.trunc() && p.abs() <= 64.0),
+            None => false,
+        },
+        _ => true,
+    };
+    let on_pair = |id: Id| low.source(id) == Source::Pair || low.formula.deps(id) & DEP_BOUND != 0;
+    (0..live.len()).map(|at| Id(at as u32)).filter(|id| live[id.0 as usize] && on_pair(*id)).all(exact)
+}
+
+impl PairText {
+    /// All statements of the pair function but those of vector roots.
+    pub fn whole(&self) -> String {
+        let mut out = self.image.clone();
+        for stage in &self.stages {
+            let _ = writeln!(out, "{}{}{}{{\n{}}}", stage.scalars, stage.start, self.loop_head(), stage.body);
+        }
+        out + &self.finish
+    }
+    /// The head of a loop over components.
+    pub fn loop_head(&self) -> String {
+        let unroll = if self.dim <= SHORT { "ZF_UNROLL " } else { "" };
+        format!("{unroll}for (zf_u32 k = 0; k < DIM; k++) ")
+    }
+}
+
+impl Writer<'_> {
+    fn ty(&self) -> &'static str {
+        type_name(self.precision)
+    }
+    fn number(&self, value: f64) -> String {
+        literal(value, self.precision)
+    }
+    /// The operand `id`, inside a loop over `k` where it is a vector.
+    fn operand(&self, id: Id) -> String {
+        let letter = |side: Side| if side == Side::X { 'X' } else { 'Y' };
+        match self.low.source(id) {
+            Source::Stream(side, s) => format!("{}S({s}, k)", letter(side)),
+            Source::Attr(side, a) => format!("{}A({a})", letter(side)),
+            Source::Vector(v) => format!("CV({v}, k)"),
+            Source::Const(c) => self.number(c),
+            Source::Pair => match (self.low.formula.node(id), self.low.periodic) {
+                (Node::Delta, true) => "delta[k]".into(),
+                (Node::DeltaAt(k), true) => format!("delta[{k}]"),
+                _ => format!("v{}", id.0),
+            },
+        }
+    }
+    /// `const T v7 = …;`, nothing for what is computed elsewhere.
+    fn statement(&self, id: Id) -> String {
+        match self.value(id) {
+            Some(value) => format!("const {} v{} = {value};\n", self.ty(), id.0),
+            None => String::new(),
+        }
+    }
+    fn value(&self, id: Id) -> Option<String> {
+        let o = |id: &Id| self.operand(*id);
+        let p = self.precision;
+        Some(match self.low.formula.node(id) {
+            Node::Unary(op, a) => unary(*op, &o(a), p),
+            Node::Binary(Binary::Pow, a, e) => match self.low.formula.constant(*e) {
+                Some(e) => power(&o(a), e, p),
+                None => binary(Binary::Pow, &o(a), &o(e), p),
+            },
+            Node::Binary(op, a, b) => binary(*op, &o(a), &o(b), p),
+            Node::Select(c, a, b) => select(&o(c), &o(a), &o(b), p),
+            Node::Delta if !self.low.periodic => self.difference(Node::Row),
+            Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
+            _ => return None,
+        })
+    }
+    fn difference(&self, leaf: impl Fn(Side) -> Node) -> String {
+        let find = |side| {
+            let wanted = leaf(side);
+            let at = self.low.formula.nodes().iter().position(|n| *n == wanted);
+            at.map_or_else(|| self.number(f64::NAN), |at| self.operand(Id(at as u32)))
+        };
+        format!("({} - {})", find(Side::X), find(Side::Y))
+    }
+    fn stage(&self, stage: &Stage) -> StageText {
+        let mut out = StageText {
+            scalars: stage.scalars.iter().map(|id| self.statement(*id)).collect(),
+            body: stage.vectors.iter().map(|id| self.statement(*id)).collect(),
+            start: String::new(),
+        };
+        for id in &stage.reduces {
+            let (start, step) = self.reduction(*id);
+            let _ = writeln!(out.start, "{} v{} = {start};", self.ty(), id.0);
+            out.body += &step;
+        }
+        out
+    }
+    /// The first value of a reduction and the statement that folds component `k` in.
+    fn reduction(&self, id: Id) -> (String, String) {
+        let v = format!("v{}", id.0);
+        match self.low.formula.node(id) {
+            Node::Reduce(op, body) => {
+                let step = match (op, self.low.formula.node(*body), self.precision) {
+                    (Reduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32) if self.in_loop(*body) => {
+                        format!("zf_fma_f({}, {}, {v})", self.operand(*a), self.operand(*b))
+                    }
+                    _ => binary(op.operator(), &v, &self.operand(*body), self.precision),
+                };
+                (self.number(op.identity()), format!("{v} = {step};\n"))
+            }
+            Node::UserReduce { op, init, body } => self.user_reduction(&v, *op, *init, *body),
+            _ => (self.number(f64::NAN), String::new()),
+        }
+    }
+    /// Whether the product `id` is made for every pair and component.
+    fn in_loop(&self, id: Id) -> bool {
+        self.low.source(id) == Source::Pair
+    }
+    fn user_reduction(&self, v: &str, op: Id, init: Option<Id>, body: Id) -> (String, String) {
+        let mut step = format!("{{ const {0} bound_a = {v}; const {0} bound_b = {1};\n", self.ty(), self.operand(body));
+        for at in 0..=op.0 {
+            let id = Id(at);
+            if self.below(op, id) {
+                let _ = writeln!(step, "const {} b{at} = {};", self.ty(), self.bound(id));
+            }
+        }
+        let result = format!("b{}", op.0);
+        let (start, result) = match init {
+            Some(init) => (self.operand(init), result),
+            None => (self.number(f64::NAN), format!("(k == 0 ? bound_b : {result})")),
+        };
+        let _ = writeln!(step, "{v} = {result}; }}");
+        (start, step)
+    }
+    /// Whether the operator `op` needs node `id`.
+    fn below(&self, op: Id, id: Id) -> bool {
+        let mut wanted = vec![false; op.0 as usize + 1];
+        wanted[op.0 as usize] = true;
+        for at in (0..wanted.len()).rev() {
+            if wanted[at] {
+                self.low.formula.operands(Id(at as u32)).iter().for_each(|o| wanted[o.0 as usize] = true);
+            }
+        }
+        wanted.get(id.0 as usize).copied().unwrap_or(false)
+    }
+    fn bound(&self, id: Id) -> String {
+        let o = |id: &Id| format!("b{}", id.0);
+        let p = self.precision;
+        match self.low.formula.node(id) {
+            Node::Bound(second) => if *second { "bound_b" } else { "bound_a" }.into(),
+            Node::Const(bits) => self.number(f64::from_bits(*bits)),
+            Node::Unary(op, a) => unary(*op, &o(a), p),
+            Node::Binary(op, a, b) => match (op, self.low.formula.constant(*b)) {
+                (Binary::Pow, Some(e)) => power(&o(a), e, p),
+                _ => binary(*op, &o(a), &o(b), p),
+            },
+            Node::Select(c, a, b) => select(&o(c), &o(a), &o(b), p),
+            _ => self.number(f64::NAN),
+        }
+    }
+    fn root(&self, id: Id) -> RootText {
+        match (self.low.formula.node(id), self.low.formula.ty(id).shape) {
+            (Node::Tuple(parts), _) => RootText::Numbers(parts.iter().map(|p| self.operand(*p)).collect()),
+            (_, Shape::Vector) => {
+                let body = self.low.vector_tail.iter().map(|id| self.statement(*id)).collect();
+                RootText::Components(body, self.operand(id))
+            }
+            _ => RootText::Numbers(vec![self.operand(id)]),
+        }
+    }
+    /// Differences of the raw rows in double precision, by the minimum image.
+    fn image(&self, cell: Option<&Cell>) -> String {
+        let raw = |side: usize| self.low.raw_stream(side).unwrap_or(0);
+        let dim = self.low.dim;
+        let mut out = String::new();
+        for k in 0..dim {
+            let _ = writeln!(out, "double e{k} = (double)XS({}, {k}) - (double)YS({}, {k});", raw(0), raw(1));
+        }
+        match cell.map(Cell::image) {
+            Some(Image::Orthorhombic(o)) => out += &orthorhombic(o, dim),
+            Some(Image::Oblique(o)) if dim >= 3 => out += &oblique(o),
+            _ => {}
+        }
+        let parts: Vec<String> = (0..dim).map(|k| format!("({})e{k}", self.ty())).collect();
+        let _ = writeln!(out, "const {} delta[{}] = {{{}}};", self.ty(), dim.max(1), parts.join(", "));
+        out
+    }
+}
+
+fn wide(value: f64) -> String {
+    literal(value, Precision::F64)
+}
+
+fn orthorhombic(o: &Orthorhombic, dim: usize) -> String {
+    let one = |(k, l): (usize, &f64)| format!("e{k} = e{k} - {0} * zf_round_d(e{k} / {0});\n", wide(*l));
+    o.lengths().iter().enumerate().take(dim).map(one).collect()
+}
+
+/// [`Oblique::nearest`] on `e0`, `e1`, `e2`, by the fragment's macros.
+fn oblique(o: &Oblique) -> String {
+    let mut out = String::new();
+    for (n, (b, d)) in o.vectors.iter().zip(&o.duals).enumerate() {
+        let list = |v: &[f64; 3]| v.map(wide).join(", ");
+        let _ = writeln!(out, "const double cell_b{n}[3] = {{{}}}, cell_n{n}[3] = {{{}}};", list(b), list(d));
+    }
+    out + include_str!("../kernels/oblique.c")
+}

@@ -1,0 +1,281 @@
+//! Family *points*: anchors in registers, the other side through shared memory, a fold in registers, shared or global memory.
+
+use super::pair::{RootText, SHORT, pair_text};
+use super::values::{NO_ACCESS, access, width};
+use super::{fill, type_name};
+use std::fmt::Write;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::Side;
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Cell, Cells, Job, Precision};
+
+/// Threads of a block, and rows of a panel.
+pub const THREADS: u32 = 128;
+
+/// What a fold adds to the kernel. Texts may use `q`, `a[q]`, `b`, `i`, `j`, `tid`, `first`, and the numbers of roots.
+#[derive(Clone, Debug, Default)]
+pub struct FoldText {
+    /// Parameters, each with a comma before it.
+    pub args: String,
+    /// Shared memory.
+    pub shared: String,
+    /// Declarations before the sweep.
+    pub state: String,
+    /// For every cell that counts.
+    pub absorb: String,
+    /// Before each panel.
+    pub before: String,
+    /// Before each `step` others.
+    pub chunk: String,
+    /// After each panel.
+    pub after: String,
+    /// After the sweep.
+    pub finish: String,
+}
+
+/// How the kernel is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The side whose rows are anchors.
+    pub anchor: Side,
+    /// Anchors a thread.
+    pub anchors: usize,
+    /// Blocks that should fit a multiprocessor.
+    pub blocks: usize,
+    /// Type of the sweep.
+    pub precision: Precision,
+    /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
+    pub filter: bool,
+    /// Cells that are visited.
+    pub cells: Cells,
+}
+
+/// The expression of the one number of root `root`.
+pub fn number(job: &Job, root: usize, precision: Precision) -> String {
+    match &pair_text(&job.low, job.cell.as_ref(), precision).roots[root] {
+        RootText::Numbers(n) => n[0].clone(),
+        RootText::Components(..) => "0".into(),
+    }
+}
+
+/// Others taken at one step: vectors of 16 bytes.
+pub fn step(low: &Lowered, shape: &Shape) -> usize {
+    let other = 1 - shape.anchor as usize;
+    if is_short(width(low, other)) { if shape.precision == Precision::F32 { 4 } else { 2 } } else { 1 }
+}
+
+fn is_short(width: usize) -> bool {
+    width <= 2 * SHORT
+}
+
+/// The kernel `name` that folds root numbers of `job` by `fold`.
+pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
+    let low = &job.low;
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let widths = [width(low, at), width(low, other)];
+    let short = [is_short(widths[0]), is_short(widths[1])];
+    let ty = type_name(shape.precision);
+    let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
+    let step = step(low, shape);
+    let mut fold = fold.clone();
+    if short[1] && widths[1] > 0 {
+        let _ = write!(fold.shared, "\n    ZF_SHARED {ty} panel[{}];", widths[1] * 128);
+    }
+    let places = [
+        ("NAME", name.to_string()),
+        ("INPUTS", inputs(shape)),
+        ("ARGS", fold.args.clone()),
+        ("SHARED", fold.shared.clone()),
+        ("STATE", fold.state.clone()),
+        ("BEFORE", fold.before.clone()),
+        ("CHUNK", fold.chunk.clone()),
+        ("AFTER", fold.after.clone()),
+        ("FINISH", fold.finish.clone()),
+        ("BODY", body(job, shape, &fold)),
+        (
+            "ANCHORS",
+            if short[0] { format!("{ty} ar[{}][{}];", shape.anchors, widths[0].max(1)) } else { String::new() },
+        ),
+        ("ALOAD", load_anchor(names[0], widths[0], short[0])),
+        ("BLOAD", load_panel(names[1], widths[1], short[1])),
+        ("BREAD", read_quads(ty, widths[1], short[1], step)),
+        ("BROW", row(ty, names[1], widths[1], short[1], step)),
+        ("A", names[0].to_string()),
+        ("AW", widths[0].to_string()),
+        ("STEP", step.to_string()),
+        ("ROWS", (shape.anchors * 128).to_string()),
+        ("IP", shape.anchors.to_string()),
+        ("BLOCKS", shape.blocks.to_string()),
+        ("SPAN", "span".into()),
+        ("SKIP", skip(shape.cells, shape.anchor)),
+        ("ALL", all(shape.cells, shape.anchor)),
+        ("KEEP", keep(shape.cells, shape.anchor)),
+    ];
+    let text = fill(include_str!("../kernels/sweep.c"), &places);
+    sweep_access(low, names, short) + &text + NO_ACCESS
+}
+
+fn inputs(shape: &Shape) -> String {
+    let ty = type_name(shape.precision);
+    let mut out = format!("ZF_IN({ty}) x, ZF_IN({ty}) y, ZF_IN({ty}) c");
+    if shape.filter {
+        out += ", ZF_IN(double) x_wide, ZF_IN(double) y_wide, ZF_IN(double) c_wide";
+    }
+    out
+}
+
+/// Macros over `ar[q]`, `br` (short) or global memory.
+fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2]) -> String {
+    let by_side = if names[0] == "x" { short } else { [short[1], short[0]] };
+    let text = access(low, by_side);
+    let (anchor, other) = (format!("{}r[", names[0]), format!("{}r[", names[1]));
+    text.replace(&anchor, "ar[q][").replace(&other, "br[")
+}
+
+fn load_anchor(name: &str, width: usize, short: bool) -> String {
+    if !short {
+        return String::new();
+    }
+    format!("ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ar[q][w] = {name}[{name}_at + w * 128u];")
+}
+
+fn load_panel(name: &str, width: usize, short: bool) -> String {
+    if !short || width == 0 {
+        return String::new();
+    }
+    format!(
+        "ZF_BARRIER();\n        ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) panel[w * 128u + tid] = \
+         {name}[(size_t)(base / 128u) * {}u + w * 128u + tid];\n        ZF_BARRIER();",
+        width * 128
+    )
+}
+
+/// Reads `step` others at once, each component by one vector load.
+fn read_quads(ty: &str, width: usize, short: bool, step: usize) -> String {
+    if !short || width == 0 {
+        return String::new();
+    }
+    let vector = if step == 4 { "zf_f4" } else { "zf_d2" };
+    let mut out = format!("{ty} quad[{}];\n", width * step);
+    for w in 0..width {
+        let _ = write!(out, "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&panel[{}u + jj]; ", w * 128);
+        for (u, part) in ["x", "y", "z", "w"].iter().enumerate().take(step) {
+            let _ = write!(out, "quad[{}] = v.{part}; ", w * step + u);
+        }
+        out += "}\n";
+    }
+    out
+}
+
+fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
+    if short {
+        if width == 0 {
+            return format!("{ty} br[1]; (void)br;");
+        }
+        return format!(
+            "{ty} br[{width}];\n                    ZF_UNROLL for (int w = 0; w < {width}; w++) br[w] = quad[w * {step} + u];"
+        );
+    }
+    format!("const size_t {name}_at = (size_t)(b / 128u) * {}u + b % 128u;", width * 128)
+}
+
+fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
+    let pair = pair_text(&job.low, job.cell.as_ref(), shape.precision);
+    let mut out = String::new();
+    let (i, j) = if shape.anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
+    let _ = writeln!(out, "const zf_u32 i = {i}, j = {j}; (void)i; (void)j;");
+    let long = width(&job.low, shape.anchor as usize) > 2 * SHORT;
+    if long {
+        let name = if shape.anchor == Side::X { "x" } else { "y" };
+        let w = width(&job.low, shape.anchor as usize);
+        let _ = writeln!(
+            out,
+            "const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;\nconst size_t {name}_at = (size_t)(held / 128u) * {}u + held % 128u;",
+            w * 128
+        );
+    }
+    out += &pair.whole();
+    if !shape.filter {
+        out += &admit(job, &pair.roots);
+    }
+    out + &fold.absorb
+}
+
+/// Leaves out cells beyond the cut-off, and NaN by the policy; counts them.
+fn admit(job: &Job, roots: &[RootText]) -> String {
+    let mut out = String::new();
+    if let (Some(root), Some(near)) = (job.near_root, job.space.near)
+        && let RootText::Numbers(n) = &roots[root]
+    {
+        let limit = super::expression::literal(near * near, Precision::F64);
+        let _ = writeln!(out, "if (!({} <= {limit})) {{ far++; continue; }}", n[0]);
+    }
+    let tests: Vec<String> = roots
+        .iter()
+        .flat_map(|r| if let RootText::Numbers(n) = r { n.clone() } else { vec![] })
+        .map(|n| format!("{n} != {n}"))
+        .collect();
+    let skip = if job.nan == NanPolicy::Skip { "nan++; continue;" } else { "" };
+    let first = "if (i < nan_i || (i == nan_i && j < nan_j)) { nan_i = i; nan_j = j; }";
+    if !tests.is_empty() {
+        let _ = writeln!(out, "if ({}) {{ {first} {skip} }}", tests.join(" || "));
+    }
+    out
+}
+
+/// Cells of the panel that are none of the space: all of them.
+fn skip(cells: Cells, anchor: Side) -> String {
+    let (i, j) = sides(anchor);
+    match cells {
+        Cells::Triangle => format!("{} <= {}", j.1, i.0),
+        Cells::Diagonal => format!("{} < {}", j.1, i.0),
+        _ => "0".into(),
+    }
+}
+
+/// All cells of the panel are of the space.
+fn all(cells: Cells, anchor: Side) -> String {
+    let (i, j) = sides(anchor);
+    match cells {
+        Cells::Triangle => format!("{} < {}", i.1, j.0),
+        Cells::Diagonal => format!("{} <= {}", i.1, j.0),
+        Cells::Ordered => format!("{} < {} || {} < {}", i.1, j.0, j.1, i.0),
+        _ => "1".into(),
+    }
+}
+
+fn keep(cells: Cells, anchor: Side) -> String {
+    let (i, j) = if anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
+    match cells {
+        Cells::Triangle => format!("{i} < {j}"),
+        Cells::Diagonal => format!("{i} <= {j}"),
+        Cells::Ordered => format!("{i} != {j}"),
+        _ => "1".into(),
+    }
+}
+
+/// First and last row.
+type Ends = (&'static str, &'static str);
+
+/// First and last row of x and of y in the panel.
+fn sides(anchor: Side) -> (Ends, Ends) {
+    let (a, b) = (("first", "last"), ("base", "end"));
+    if anchor == Side::X { (a, b) } else { (b, a) }
+}
+
+/// `zf_exact(i, j, …)`: root `root` in double precision, from global memory.
+pub fn exact(job: &Job, cell: Option<&Cell>, root: usize) -> String {
+    let low = &job.low;
+    let pair = pair_text(low, cell, Precision::F64);
+    let value = match &pair.roots[root] {
+        RootText::Numbers(n) => n[0].clone(),
+        RootText::Components(..) => "0.0".into(),
+    };
+    let w = [width(low, 0) * 128, width(low, 1) * 128];
+    let head = "ZF_SLOW_FN double zf_exact(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {\n";
+    let places = format!(
+        "const size_t x_at = (size_t)(i / 128u) * {}u + i % 128u, y_at = (size_t)(j / 128u) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
+        w[0], w[1]
+    );
+    access(low, [false, false]) + head + &places + &pair.whole() + &format!("return {value};\n}}\n") + NO_ACCESS
+}

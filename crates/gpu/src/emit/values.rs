@@ -1,0 +1,89 @@
+//! Family *values*: every number of the roots asked for, for all cells of a rectangle.
+
+use super::pair::{PairText, RootText, SHORT, pair_text};
+use super::{fill, type_name};
+use std::fmt::Write;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::{Cell, Job, Precision};
+use zipfold_plan::device::Runtime;
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+
+/// Numbers of a packed row of side 0 (x) or 1 (y).
+pub fn width(low: &Lowered, side: usize) -> usize {
+    low.streams[side].len() * low.dim + low.attrs[side].len()
+}
+
+/// Macros that read packed rows from global memory, or from registers where `short`.
+pub fn access(low: &Lowered, short: [bool; 2]) -> String {
+    let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n", low.dim, low.dim);
+    for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
+        let attrs = low.streams[side].len() * low.dim;
+        let read = |w: &str| {
+            if short[side] { format!("{lower}r[{w}]") } else { format!("{lower}[{lower}_at + ({w}) * (size_t)128]") }
+        };
+        let stream = read(&format!("(s) * {}u + (k)", low.dim));
+        let number = read(&format!("{attrs}u + (a)"));
+        let _ = write!(out, "#define {upper}S(s, k) {stream}\n#define {upper}A(a) {number}\n");
+    }
+    out
+}
+
+/// Takes the macros back, so that many kernels fit one program.
+pub const NO_ACCESS: &str = "#undef DIM\n#undef CV\n#undef XS\n#undef XA\n#undef YS\n#undef YA\n";
+
+/// Statements that store the roots `wanted`, one part after another.
+fn store(pair: &PairText, wanted: &[usize], low: &Lowered) -> String {
+    let mut out = String::new();
+    let mut part = 0;
+    for root in wanted {
+        match &pair.roots[*root] {
+            RootText::Numbers(numbers) => {
+                for n in numbers {
+                    let _ = writeln!(out, "out[at + {part}u * part] = {n};");
+                    part += 1;
+                }
+            }
+            RootText::Components(body, value) => {
+                let _ = write!(out, "{}{{\n{body}out[at + ({part}u + k) * part] = {value};\n}}\n", pair.loop_head());
+                part += low.dim;
+            }
+        }
+    }
+    out
+}
+
+/// The kernel `name` (without the header) that computes the roots `wanted`.
+pub fn kernel(name: &str, low: &Lowered, cell: Option<&Cell>, precision: Precision, wanted: &[usize]) -> String {
+    let pair = pair_text(low, cell, precision);
+    let widths = [width(low, 0), width(low, 1)];
+    let short = widths[1] <= SHORT * 2;
+    let load = if short {
+        let w = widths[1];
+        format!(
+            "{} yr[{}];\n    ZF_UNROLL for (zf_u32 w = 0; w < {w}u; w++) yr[w] = y[y_at + w * 128u];",
+            type_name(precision),
+            w.max(1)
+        )
+    } else {
+        String::new()
+    };
+    let places = [
+        ("NAME", name.to_string()),
+        ("T", type_name(precision).to_string()),
+        ("THREADS", THREADS.to_string()),
+        ("XW", widths[0].to_string()),
+        ("YW", widths[1].to_string()),
+        ("YLOAD", load),
+        ("PAIR", pair.whole()),
+        ("STORE", store(&pair, wanted, low)),
+    ];
+    access(low, [false, short]) + &fill(include_str!("../kernels/values.c"), &places) + NO_ACCESS
+}
+
+/// The source of the kernel `zf_values` for all roots of `job`.
+pub fn source(job: &Job, precision: Precision, runtime: Runtime) -> String {
+    let roots: Vec<usize> = (0..job.low.formula.roots.len()).collect();
+    super::header(runtime) + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
+}

@@ -1,0 +1,18 @@
+//! The GPU backend of zipfold: kernels generated from the lowered formula, compiled at run time by NVRTC (CUDA) or by the
+//! OpenCL runtime. Drivers are loaded dynamically; their absence is an ordinary state.
+
+pub mod bound;
+pub mod dense;
+pub mod emit;
+pub mod engine;
+pub mod host;
+pub mod pack;
+pub mod points;
+pub mod runtime;
+pub mod twin;
+pub mod wanted;
+
+pub use engine::{Engine, Part, Values};
+pub use runtime::Device;
+pub use wanted::{Wanted, list, open};
+pub use zipfold_plan::device::{Facts, Runtime};

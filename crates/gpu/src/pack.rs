@@ -1,0 +1,56 @@
+//! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every kernel reads them.
+
+use rayon::prelude::*;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::Side;
+use zipfold_core::{Precision, Table};
+
+/// Rows of a panel.
+pub const PANEL: usize = 128;
+
+/// Rows of one side in both precisions, as far as wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Packed {
+    /// In double precision.
+    pub wide: Vec<f64>,
+    /// In single precision.
+    pub narrow: Vec<f32>,
+}
+
+/// Packs the rows of `table` as `side` of `low`. Rows past the last repeat it.
+pub fn pack(low: &Lowered, table: &Table, side: Side, precision: Precision) -> Packed {
+    let width = crate::emit::values::width(low, side as usize);
+    let panels = table.rows().div_ceil(PANEL);
+    let total = panels * PANEL * width;
+    let mut out = Packed::default();
+    if total == 0 {
+        return out;
+    }
+    match precision {
+        Precision::F64 => {
+            out.wide = vec![0.0; total];
+            let parts = out.wide.par_chunks_mut(PANEL * width).enumerate();
+            parts.for_each(|(panel, part)| fill(low, table, side, panel, |at, v| part[at] = v));
+        }
+        Precision::F32 => {
+            out.narrow = vec![0.0; total];
+            let parts = out.narrow.par_chunks_mut(PANEL * width).enumerate();
+            parts.for_each(|(panel, part)| fill(low, table, side, panel, |at, v| part[at] = v as f32));
+        }
+    }
+    out
+}
+
+fn fill(low: &Lowered, table: &Table, side: Side, panel: usize, mut put: impl FnMut(usize, f64)) {
+    let mut hoister = low.hoister(side);
+    let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+    for lane in 0..PANEL {
+        let row = (panel * PANEL + lane).min(table.rows() - 1);
+        hoister.load(table, row);
+        for s in 0..streams {
+            let values = hoister.stream(s);
+            values.iter().enumerate().for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
+        }
+        (0..attrs).for_each(|a| put((streams * low.dim + a) * PANEL + lane, hoister.attr(a)));
+    }
+}

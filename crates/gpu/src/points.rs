@@ -1,0 +1,560 @@
+//! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half spaces, where a cell is
+//! credited to its row and to its column.
+
+use crate::bound::{Bounds, Ranges, ranges};
+use crate::emit::folds::{self, Band};
+use crate::emit::pair::RootText;
+use crate::emit::sweep::{self, FoldText, Shape, THREADS};
+use crate::emit::{header, pair};
+use crate::engine::{Loaded, Part};
+use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
+use std::ops::Range;
+use zipfold_core::fold::rows::{Along, RowState};
+use zipfold_core::fold::{
+    Fold, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
+};
+use zipfold_core::pair::tree::Side;
+use zipfold_core::{Cells, Error, Job, Precision, Result};
+use zipfold_plan::device::Runtime;
+use zipfold_plan::{Plan, Tile};
+
+/// Slots of a page of matches.
+const PAGE: usize = 8192;
+/// Most bytes of shared memory that counters take.
+const SHARED: usize = 32 << 10;
+/// Most numbers of the state of a row that stay in registers.
+const MOST_STATE: usize = 20;
+const NONE: u32 = u32::MAX;
+
+/// A compiled sweep of one side.
+struct Pass {
+    kernel: Kernel,
+    shape: Shape,
+}
+
+/// A fold on the device.
+pub struct Points<'j> {
+    job: &'j Job,
+    passes: Vec<Pass>,
+    /// Weights, or compared edges.
+    extra: Memory,
+    /// Whether values in single precision are candidates only.
+    pub filtered: bool,
+}
+
+/// A choice made by hand, as a number.
+pub fn chosen(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
+    let Some(text) = plan.choices.get(key) else { return Ok(default) };
+    match text.parse::<usize>().ok().filter(|v| (1..=most).contains(v)) {
+        Some(v) => Ok(v),
+        None => {
+            let e = Error::request(format!("'{text}' is no number for it")).at(format!("--set {key}"));
+            Err(e.limit(format!("1 to {most}")))
+        }
+    }
+}
+
+/// Whether the device folds `job` itself.
+pub fn folds(job: &Job) -> bool {
+    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
+    if !scalar {
+        return false;
+    }
+    match job.folds.as_slice() {
+        [Fold::Rows(f)] => f.width == 1 && f.stride() <= MOST_STATE,
+        [Fold::Nearest(_) | Fold::Select(_)] => true,
+        [Fold::Histogram(h)] => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
+        _ => false,
+    }
+}
+
+/// How single precision serves the fold: its bound, or none.
+struct Filter {
+    abs: f64,
+    rel: f64,
+    maybe: Option<String>,
+}
+
+impl<'j> Points<'j> {
+    /// Compiles the sweeps of `job`; none where the fold is the host's.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn load(job: &'j Job, plan: &Plan, device: &Device, loaded: &Loaded) -> Result<Option<Self>> {
+        if !folds(job) {
+            return Ok(None);
+        }
+        let mut passes = vec![];
+        for (shape, source) in sources(job, plan, device.facts.runtime, loaded.ranges.as_ref())? {
+            let mut kernels = device.compile(&source, &["zf_sweep"])?;
+            let kernel = kernels.pop().ok_or_else(|| Error::internal("no kernel was compiled"))?;
+            passes.push(Pass { kernel, shape });
+        }
+        let extra: Vec<f64> = match &job.folds[0] {
+            Fold::Rows(f) => f.weights.clone().unwrap_or_default(),
+            Fold::Histogram(h) => h.axes.iter().flat_map(|a| a.compared.iter().copied()).collect(),
+            _ => vec![],
+        };
+        let filtered = passes.iter().any(|p| p.shape.filter);
+        Ok(Some(Points { job, passes, extra: device.upload(&extra)?, filtered }))
+    }
+    /// Folds the cells of consecutive `tiles`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn run(&self, device: &Device, loaded: &Loaded, tiles: &[Tile]) -> Result<Part> {
+        let mut state = self.identity(tiles);
+        let mut tally = Tally::default();
+        for tile in tiles {
+            // The side of columns first: their pieces precede those of rows.
+            for (at, pass) in self.passes.iter().enumerate().rev() {
+                let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
+                if at == 0 {
+                    seen.counted = self.job.space.count(&tile.rows, &tile.cols) - seen.far - seen.nan;
+                    tally.merge(&seen);
+                }
+            }
+        }
+        Ok(Part { states: vec![state], tally })
+    }
+    fn identity(&self, tiles: &[Tile]) -> State {
+        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
+        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
+        let cols = tiles.iter().map(|t| t.cols.end).max().unwrap_or(0);
+        let high = if self.job.space.is_half() { end.max(cols) } else { end };
+        match &self.job.folds[0] {
+            Fold::Rows(_) => State::Rows(RowState::part()),
+            Fold::Nearest(_) => State::Nearest(NearestState::part(start, high - start)),
+            Fold::Select(f) => State::Select(SelectState::part(f, start, high - start)),
+            Fold::Histogram(f) => State::Histogram(HistogramState::new(f)),
+            other => other.identity(0, 0),
+        }
+    }
+    fn sweep(&self, device: &Device, loaded: &Loaded, pass: &Pass, tile: &Tile, state: &mut State) -> Result<Tally> {
+        let job = self.job;
+        let (anchors, others) = match pass.shape.anchor {
+            Side::X => (&tile.rows, &tile.cols),
+            Side::Y => (&tile.cols, &tile.rows),
+        };
+        if anchors.is_empty() || others.is_empty() {
+            return Ok(Tally::default());
+        }
+        let rows = pass.shape.anchors * THREADS as usize;
+        let groups = anchors.len().div_ceil(rows);
+        let span = span(&job.folds[0], device.facts.units, groups, others.len());
+        let spans = others.len().div_ceil(span);
+        let grid = Grid { x: groups as u32, y: spans as u32, threads: THREADS };
+        let launch = Launch { device, loaded, pass, anchors, others, span, grid, extra: &self.extra };
+        match (&job.folds[0], state) {
+            (Fold::Rows(f), State::Rows(s)) => launch.rows(f, s),
+            (Fold::Nearest(f), State::Nearest(s)) => launch.nearest(f, s),
+            (Fold::Histogram(_), State::Histogram(s)) => launch.histogram(s),
+            (Fold::Select(f), State::Select(s)) if f.kind == SelectKind::Inner => launch.pairs(f, s),
+            (Fold::Select(f), State::Select(s)) => launch.matched(f, s),
+            _ => Err(Error::internal("a fold with the state of another")),
+        }
+    }
+}
+
+/// The sources of the sweeps of `job`, for rows of these ranges.
+///
+/// # Errors
+/// `Request` for settings that make no sense.
+pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges; 2]>) -> Result<Vec<(Shape, String)>> {
+    let off = plan.choices.get("filter").is_some_and(|v| v == "off");
+    let filter = if off { None } else { ranges.and_then(|r| filter(job, r)) };
+    let precision = if filter.is_some() || sums_single(job) { Precision::F32 } else { Precision::F64 };
+    let mut out = vec![];
+    for (anchor, cells) in sides(job) {
+        let anchors = chosen(plan, "points.anchors", default_anchors(job, precision, filter.is_some()), 8)?;
+        let blocks = chosen(plan, "points.blocks", 1, 16)?;
+        let shape = Shape { anchor, anchors, blocks, precision, filter: filter.is_some(), cells };
+        out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
+    }
+    Ok(out)
+}
+
+/// Which sides are anchors, over which cells.
+fn sides(job: &Job) -> Vec<(Side, Cells)> {
+    let cells = job.space.cells;
+    let both = vec![(Side::X, cells), (Side::Y, Cells::Triangle)];
+    match &job.folds[0] {
+        Fold::Rows(_) | Fold::Nearest(_) if job.space.is_half() => both,
+        Fold::Select(f) if f.kind != SelectKind::Inner && job.space.is_half() => both,
+        Fold::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
+        _ => vec![(Side::X, cells)],
+    }
+}
+
+/// Sums of single-precision inputs are computed in single precision, in double precision from panel to panel.
+pub fn sums_single(job: &Job) -> bool {
+    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
+    job.precision == Precision::F32 && job.near_root.is_none() && folds(job) && job.folds.iter().all(sums)
+}
+
+fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
+    let width = crate::emit::values::width(&job.low, 0).max(crate::emit::values::width(&job.low, 1));
+    match (&job.folds[0], precision) {
+        _ if width > 8 => 1,
+        (Fold::Nearest(f), _) if f.k > 4 => 2,
+        (_, Precision::F32) if filter => 4,
+        (_, Precision::F32) => 4,
+        _ => 1,
+    }
+}
+
+/// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
+fn span(fold: &Fold, units: usize, groups: usize, others: usize) -> usize {
+    let panels = others.div_ceil(128);
+    let wanted = (units * 16).div_ceil(groups).max(1);
+    let least = match fold {
+        Fold::Histogram(h) => (h.cells() / 64).clamp(8, 4096),
+        Fold::Nearest(_) => 256,
+        _ => 8,
+    };
+    // A block's private counters must not overflow: at most 2^20 others.
+    panels.div_ceil(wanted).max(least).min(panels).min(1 << 13) * 128
+}
+
+/// What single precision can filter: one root with a bound, finite data, no cut-off.
+fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
+    if job.near_root.is_some() || job.low.periodic || !pair::is_exact(&job.low) {
+        return None;
+    }
+    let low = &job.low;
+    let bounds = Bounds::new(low, ranges.clone());
+    // Every root must be a finite number, since filters do not look for NaN.
+    let of = |root: usize| bounds.get(low.formula.roots[root]);
+    let roots: Vec<usize> = match &job.folds[0] {
+        Fold::Rows(f) if matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) => vec![f.root],
+        Fold::Nearest(f) => vec![f.root],
+        Fold::Histogram(h) if h.axes.len() == 1 && folds::uniform(&h.axes[0]).is_some() => vec![h.axes[0].root],
+        Fold::Select(f) if f.value.is_none() => return filter_predicate(job, f.root, &bounds),
+        _ => return None,
+    };
+    if !all_finite(job, &bounds, &roots) {
+        return None;
+    }
+    let b = of(roots[0])?;
+    Some(Filter { abs: b.abs, rel: b.rel, maybe: None })
+}
+
+/// The roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).
+fn all_finite(job: &Job, bounds: &Bounds<'_>, used: &[usize]) -> bool {
+    let roots = &job.low.formula.roots;
+    let has = |at: usize| bounds.get(roots[at]).is_some();
+    (0..roots.len()).all(|at| used.contains(&at) || has(at))
+}
+
+fn filter_predicate(job: &Job, root: usize, bounds: &Bounds<'_>) -> Option<Filter> {
+    let low = &job.low;
+    let text = pair::pair_text(low, job.cell.as_ref(), Precision::F32);
+    let name = |id| pair::operand_text(low, id, Precision::F32);
+    let maybe = bounds.maybe(low.formula.roots[root], &name)?;
+    let others = (0..low.formula.roots.len()).filter(|at| *at != root);
+    let fine = others.into_iter().all(|at| bounds.get(low.formula.roots[at]).is_some());
+    let single = text.roots.iter().all(|r| matches!(r, RootText::Numbers(n) if n.len() == 1));
+    // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
+    let bounded = bounds.covers(low.formula.roots[root]);
+    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, maybe: Some(maybe) })
+}
+
+fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Option<&Filter>) -> Result<String> {
+    let band = filter.map(|f| (f.abs, f.rel));
+    let root;
+    let text: FoldText = match &job.folds[0] {
+        Fold::Rows(f) if filter.is_some() => {
+            root = f.root;
+            folds::nearest(job, &as_nearest(f), shape, band)
+        }
+        Fold::Rows(f) => {
+            root = f.root;
+            folds::rows(job, f, shape)
+        }
+        Fold::Nearest(f) => {
+            root = f.root;
+            folds::nearest(job, f, shape, band)
+        }
+        Fold::Histogram(h) => {
+            root = h.axes[0].root;
+            let copies = copies(h.cells(), plan)?;
+            let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
+            let band = filter.zip(folds::uniform(&h.axes[0])).map(|(f, (lo, rate))| Band {
+                lo,
+                rate,
+                squared: h.axes[0].squared,
+                absolute: f.abs,
+                relative: f.rel,
+                fast,
+            });
+            folds::histogram(job, h, shape, copies, band)
+        }
+        Fold::Select(f) => {
+            root = f.root;
+            folds::select(job, f, shape, PAGE, filter.and_then(|f| f.maybe.clone()))
+        }
+        _ => return Err(Error::internal("a dense fold in family points")),
+    };
+    let text = folds::with_tally(text, shape);
+    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
+    let mut kernel = sweep::kernel("zf_sweep", job, shape, &text);
+    if sums_single(job) {
+        kernel = kernel.replace("zf_exp_f(", "zf_exp_fast(");
+    }
+    Ok(header(runtime) + &exact + &kernel)
+}
+
+/// A minimum is the nearest of one.
+fn as_nearest(f: &RowFold) -> zipfold_core::fold::Nearest {
+    let largest = matches!(f.op, RowOp::Max | RowOp::Argmax);
+    zipfold_core::fold::Nearest { root: f.root, k: 1, largest, squared: false }
+}
+
+/// Private copies of the counters of a block: many where bins are few and collide, none where they do not fit.
+fn copies(cells: usize, plan: &Plan) -> Result<usize> {
+    if cells * 4 > SHARED {
+        return Ok(0);
+    }
+    let room = SHARED / 4 / cells;
+    let default = (128 / cells).clamp(1, 8).next_power_of_two();
+    Ok(chosen(plan, "hist.copies", default, 32)?.min(room).max(1))
+}
+
+/// One launch of a pass over a tile.
+struct Launch<'l> {
+    device: &'l Device,
+    loaded: &'l Loaded,
+    pass: &'l Pass,
+    anchors: &'l Range<usize>,
+    others: &'l Range<usize>,
+    span: usize,
+    grid: Grid,
+    extra: &'l Memory,
+}
+
+impl Launch<'_> {
+    fn go(&self, fold: &[Arg<'_>]) -> Result<()> {
+        let shape = &self.pass.shape;
+        let mut args = self.loaded.inputs(shape.precision)?;
+        if shape.filter {
+            args.extend(self.loaded.inputs(Precision::F64)?);
+        }
+        args.extend_from_slice(fold);
+        let bounds = [self.anchors.start, self.anchors.end, self.others.start, self.others.end, self.span];
+        args.extend(bounds.map(|v| Arg::U32(v as u32)));
+        self.device.launch(&self.pass.kernel, self.grid, &args)
+    }
+    fn threads(&self) -> usize {
+        self.grid.x as usize * self.grid.y as usize * THREADS as usize
+    }
+    /// Memory for the tally; nothing seen yet.
+    fn tally(&self) -> Result<Memory> {
+        let slots = if self.pass.shape.filter { 0 } else { self.threads() };
+        self.device.upload(&[0, 0, NONE, NONE].repeat(slots))
+    }
+    fn tallied(&self, memory: &Memory) -> Result<Tally> {
+        let mut out = Tally::default();
+        if self.pass.shape.filter {
+            return Ok(out);
+        }
+        let mut slots = vec![0u32; self.threads() * 4];
+        self.device.read(memory, &mut slots)?;
+        for slot in slots.chunks_exact(4) {
+            out.far += u64::from(slot[0]);
+            out.nan += u64::from(slot[1]);
+            if slot[2] != NONE {
+                let cell = (u64::from(slot[2]), u64::from(slot[3]));
+                out.first_nan = Some(out.first_nan.map_or(cell, |f| f.min(cell)));
+            }
+        }
+        Ok(out)
+    }
+    /// The arguments of a fold, the tally last where the kernel keeps one.
+    fn with<'a>(&self, mut fold: Vec<Arg<'a>>, tally: &'a Memory) -> Vec<Arg<'a>> {
+        if !self.pass.shape.filter {
+            fold.push(Arg::Memory(tally));
+        }
+        fold
+    }
+    fn rows(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
+        if self.pass.shape.filter {
+            return self.extremes(f, state);
+        }
+        let (n, spans, stride) = (self.anchors.len(), self.grid.y as usize, f.stride().max(1));
+        let out = self.device.allocate(n * spans * stride * 8)?;
+        let counts = self.device.allocate(n * spans * 4)?;
+        let tally = self.tally()?;
+        let args = vec![Arg::Memory(self.extra), Arg::Memory(&out), Arg::Memory(&counts)];
+        self.go(&self.with(args, &tally))?;
+        let (mut acc, mut seen) = (vec![0f64; n * spans * stride], vec![0u32; n * spans]);
+        self.device.read(&out, &mut acc)?;
+        self.device.read(&counts, &mut seen)?;
+        let kept = f.stride();
+        for s in 0..spans {
+            for from in (0..n).step_by(128) {
+                let to = (from + 128).min(n);
+                let (a, b) = (s * n + from, s * n + to);
+                let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };
+                let counts = seen[a..b].iter().map(|c| u64::from(*c)).collect();
+                state.push(RowPiece { start: self.anchors.start + from, acc, counts });
+            }
+        }
+        self.tallied(&tally)
+    }
+    /// Lists of the k best of every anchor and span: values, indices.
+    fn lists(&self, k: usize) -> Result<(Vec<f64>, Vec<u32>, Tally)> {
+        let lanes = self.anchors.len() * self.grid.y as usize;
+        let values = self.device.allocate(lanes * k * 8)?;
+        let indices = self.device.allocate(lanes * k * 4)?;
+        let tally = self.tally()?;
+        self.go(&self.with(vec![Arg::Memory(&values), Arg::Memory(&indices)], &tally))?;
+        let (mut v, mut i) = (vec![0f64; lanes * k], vec![0u32; lanes * k]);
+        self.device.read(&values, &mut v)?;
+        self.device.read(&indices, &mut i)?;
+        Ok((v, i, self.tallied(&tally)?))
+    }
+    fn extremes(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
+        let near = as_nearest(f);
+        let (values, indices, tally) = self.lists(1)?;
+        let n = self.anchors.len();
+        let worst = if near.largest { f64::NEG_INFINITY } else { f64::INFINITY };
+        for s in 0..self.grid.y as usize {
+            for from in (0..n).step_by(128) {
+                let to = (from + 128).min(n);
+                let mut piece = RowPiece { start: self.anchors.start + from, acc: vec![], counts: vec![] };
+                for lane in s * n + from..s * n + to {
+                    let some = indices[lane] != NONE;
+                    let v = if near.largest { -values[lane] } else { values[lane] };
+                    piece.acc.extend(if some { [v, f64::from(indices[lane])] } else { [worst, f64::INFINITY] });
+                    piece.counts.push(self.cells(from + lane - s * n - from, s));
+                }
+                state.push(piece);
+            }
+        }
+        Ok(tally)
+    }
+    /// Cells of anchor number `lane` in span `s`.
+    fn cells(&self, lane: usize, s: usize) -> u64 {
+        let a = self.anchors.start + lane;
+        let from = self.others.start + s * self.span;
+        let run = from..(from + self.span).min(self.others.end);
+        let clip = |low: usize, high: usize| run.end.min(high).saturating_sub(run.start.max(low)) as u64;
+        match (self.pass.shape.cells, self.pass.shape.anchor) {
+            (Cells::Triangle, Side::X) => clip(a + 1, usize::MAX),
+            (Cells::Diagonal, Side::X) => clip(a, usize::MAX),
+            (Cells::Triangle, Side::Y) => clip(0, a),
+            (Cells::Diagonal, Side::Y) => clip(0, a + 1),
+            (Cells::Ordered, _) => run.len() as u64 - u64::from(run.contains(&a)),
+            _ => run.len() as u64,
+        }
+    }
+    fn nearest(&self, f: &zipfold_core::fold::Nearest, state: &mut NearestState) -> Result<Tally> {
+        let (values, indices, tally) = self.lists(f.k)?;
+        let n = self.anchors.len();
+        let lanes = n * self.grid.y as usize;
+        for lane in 0..n {
+            for s in 0..self.grid.y as usize {
+                for p in 0..f.k {
+                    let at = p * lanes + s * n + lane;
+                    if indices[at] == NONE {
+                        break;
+                    }
+                    let v = if f.largest { -values[at] } else { values[at] };
+                    state.absorb(f, self.anchors.start + lane, indices[at] as usize, &[v]);
+                }
+            }
+        }
+        Ok(tally)
+    }
+    fn histogram(&self, state: &mut HistogramState) -> Result<Tally> {
+        let cells = state.counts.len();
+        let low = self.device.allocate(cells * 4)?;
+        let high = self.device.allocate(cells * 4)?;
+        self.device.clear(&low)?;
+        self.device.clear(&high)?;
+        let tally = self.tally()?;
+        let args = vec![Arg::Memory(self.extra), Arg::Memory(&low), Arg::Memory(&high)];
+        self.go(&self.with(args, &tally))?;
+        let (mut l, mut h) = (vec![0u32; cells], vec![0u32; cells]);
+        self.device.read(&low, &mut l)?;
+        self.device.read(&high, &mut h)?;
+        for (count, (l, h)) in state.counts.iter_mut().zip(l.iter().zip(&h)) {
+            *count += u64::from(*l) | u64::from(*h) << 32;
+        }
+        self.tallied(&tally)
+    }
+    fn matched(&self, f: &zipfold_core::fold::Select, state: &mut SelectState) -> Result<Tally> {
+        let matched = self.device.upload(&vec![0u32; self.anchors.len()])?;
+        let tally = self.tally()?;
+        self.go(&self.with(vec![Arg::Memory(&matched)], &tally))?;
+        let mut found = vec![0u32; self.anchors.len()];
+        self.device.read(&matched, &mut found)?;
+        for (lane, _) in found.iter().enumerate().filter(|(_, found)| **found != 0) {
+            state.absorb(f, self.anchors.start + lane, 0, None);
+        }
+        self.tallied(&tally)
+    }
+    /// The direct output buffer of the two-body paper: drained, and the kernel started again, until all blocks are done.
+    fn pairs(&self, f: &zipfold_core::fold::Select, state: &mut SelectState) -> Result<Tally> {
+        let blocks = self.grid.x as usize * self.grid.y as usize;
+        let pages = self.pages(blocks);
+        let (pool, fills) = (self.device.allocate(4)?, self.device.allocate(pages * 4)?);
+        let slots = self.device.allocate(pages * PAGE * 8)?;
+        let values = self.device.allocate(if f.value.is_some() { pages * PAGE * 8 } else { 8 })?;
+        let resume = self.device.upload(&vec![0u32; blocks])?;
+        let tally = self.tally()?;
+        let mut places = vec![0u32; blocks];
+        while places.iter().any(|p| *p != NONE) {
+            self.device.clear(&pool)?;
+            self.device.clear(&fills)?;
+            let args = vec![
+                Arg::Memory(&pool),
+                Arg::Memory(&fills),
+                Arg::Memory(&slots),
+                Arg::Memory(&values),
+                Arg::Memory(&resume),
+            ];
+            let mut args = args;
+            args.push(Arg::U32(pages as u32));
+            self.go(&self.with(args, &tally))?;
+            self.drain(f, pages, [&pool, &fills, &slots, &values], state)?;
+            self.device.read(&resume, &mut places)?;
+        }
+        self.tallied(&tally)
+    }
+    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory.
+    fn pages(&self, blocks: usize) -> usize {
+        let most = (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
+        (blocks + 64).clamp(1, most.max(1))
+    }
+    fn drain(
+        &self,
+        f: &zipfold_core::fold::Select,
+        pages: usize,
+        [pool, fills, slots, values]: [&Memory; 4],
+        state: &mut SelectState,
+    ) -> Result<()> {
+        let mut used = [0u32];
+        self.device.read(pool, &mut used)?;
+        let used = (used[0] as usize).min(pages);
+        let mut filled = vec![0u32; used];
+        self.device.read(fills, &mut filled)?;
+        let mut pairs = vec![0u32; used * PAGE * 2];
+        self.device.read(slots, &mut pairs)?;
+        let mut kept = vec![0f64; if f.value.is_some() { used * PAGE } else { 0 }];
+        self.device.read(values, &mut kept)?;
+        for (page, fill) in filled.iter().enumerate() {
+            for slot in page * PAGE..page * PAGE + *fill as usize {
+                let value = f.value.map(|_| kept[slot]);
+                state.absorb(f, pairs[slot * 2] as usize, pairs[slot * 2 + 1] as usize, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ranges of the rows of both sides, for filters.
+pub fn data_ranges(job: &Job, wide: [&[f64]; 2]) -> Option<[crate::bound::Ranges; 2]> {
+    let sides = [ranges(wide[0], &job.low, Side::X), ranges(wide[1], &job.low, Side::Y)];
+    Some(sides)
+}

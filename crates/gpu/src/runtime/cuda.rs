@@ -1,0 +1,239 @@
+//! The CUDA driver, loaded dynamically.
+
+use super::{Arg, Device, Grid, Inner, MemoryInner, cache, nvrtc};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+use zipfold_core::budget::human_bytes;
+use zipfold_core::{Error, Result};
+use zipfold_plan::device::{Facts, Runtime};
+
+/// The oldest driver that runs what we generate: CUDA 12.0.
+const OLDEST: i32 = 12000;
+
+fn failed(what: &str, e: DriverError) -> Error {
+    let name = e.error_name().map_or_else(|_| format!("{:?}", e.0), |n| n.to_string_lossy().into_owned());
+    if e.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        return Error::resource(format!("{what}: the GPU is out of memory")).remedy("--device cpu");
+    }
+    Error::device(format!("{what}: CUDA says {name}")).remedy("--device cpu")
+}
+
+/// Loads and initialises the driver.
+fn initialise() -> Result<i32> {
+    // SAFETY: only tries to load the library.
+    if !unsafe { sys::is_culib_present() } {
+        let e = Error::device("no NVIDIA driver (libcuda) on this machine");
+        return Err(e.remedy("install the NVIDIA driver, or use --device cpu"));
+    }
+    result::init().map_err(|e| failed("the NVIDIA driver does not start", e))?;
+    let mut version = 0;
+    // SAFETY: writes one integer.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| failed("the driver's version", e))?;
+    if version < OLDEST {
+        let e = Error::device(format!("the NVIDIA driver is for CUDA {}.{}", version / 1000, version % 1000 / 10));
+        return Err(e.limit("CUDA 12.0 or newer").remedy("a newer NVIDIA driver, or --device cpu"));
+    }
+    Ok(version)
+}
+
+/// The CUDA devices.
+///
+/// # Errors
+/// `Device` when there is no driver, or it is too old.
+pub fn list() -> Result<Vec<Facts>> {
+    let version = initialise()?;
+    let count = result::device::get_count().map_err(|e| failed("counting devices", e))?;
+    (0..count).map(|index| facts(index, version)).collect()
+}
+
+fn facts(index: i32, version: i32) -> Result<Facts> {
+    let device = result::device::get(index).map_err(|e| failed("opening the device", e))?;
+    let attribute = |a: Attribute| -> Result<usize> {
+        // SAFETY: the device handle comes from the driver.
+        let value = unsafe { result::device::get_attribute(device, a) };
+        value.map(|v| v.max(0) as usize).map_err(|e| failed("a device attribute", e))
+    };
+    // SAFETY: as above.
+    let memory = unsafe { result::device::total_mem(device) }.map_err(|e| failed("device memory", e))? as u64;
+    Ok(Facts {
+        runtime: Runtime::Cuda,
+        index: index as usize,
+        name: result::device::get_name(device).map_err(|e| failed("the device's name", e))?,
+        driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        units: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        memory,
+        largest: memory,
+        shared: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+        threads: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        capability: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? * 10
+            + attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        double: true,
+        host: false,
+    })
+}
+
+/// Opens device `index`.
+///
+/// # Errors
+/// `Device` when that fails.
+pub fn open(index: usize) -> Result<Device> {
+    let version = initialise()?;
+    let facts = facts(index as i32, version)?;
+    let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
+    // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
+    let raw = unsafe { result::primary_ctx::retain(device) }.map_err(|e| failed("opening the device", e))?;
+    let context = Context(Arc::new(Primary { raw, device }));
+    context.enter()?;
+    Ok(Device { facts, inner: Inner::Cuda(context) })
+}
+
+struct Primary {
+    raw: sys::CUcontext,
+    device: sys::CUdevice,
+}
+
+// SAFETY: a primary context may be made current on any thread; every call here makes it current first.
+unsafe impl Send for Primary {}
+// SAFETY: as above; the driver itself locks.
+unsafe impl Sync for Primary {}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+/// The primary context of a device.
+#[derive(Clone)]
+pub struct Context(Arc<Primary>);
+
+/// Device memory.
+pub struct Allocation {
+    pointer: sys::CUdeviceptr,
+    context: Context,
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: allocated once by `allocate`, in this context.
+            let _ = unsafe { result::free_sync(self.pointer) };
+        }
+    }
+}
+
+/// A function of a loaded module.
+pub struct Function {
+    raw: sys::CUfunction,
+    _module: Arc<Module>,
+}
+
+// SAFETY: a function handle is used with its context current only, see `launch`.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+struct Module {
+    raw: sys::CUmodule,
+    context: Context,
+}
+
+// SAFETY: a module handle is used with its context current only.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: loaded once; its functions hold an `Arc` of it.
+            let _ = unsafe { result::module::unload(self.raw) };
+        }
+    }
+}
+
+impl Context {
+    fn enter(&self) -> Result<()> {
+        // SAFETY: the context is retained as long as `self` lives.
+        unsafe { result::ctx::set_current(self.0.raw) }.map_err(|e| failed("entering the device's context", e))
+    }
+    pub(super) fn compile(&self, source: &str, names: &[&str], facts: &Facts) -> Result<Vec<Function>> {
+        let key = format!("{} {:?}\n{source}", facts.driver, nvrtc::options(facts.capability));
+        let binary = match cache::get(&key) {
+            Some(binary) => binary,
+            None => {
+                let binary = nvrtc::compile(source, facts.capability)?;
+                if let Err(why) = cache::put(&key, &binary) {
+                    super::warn_once(&why);
+                }
+                binary
+            }
+        };
+        self.enter()?;
+        // SAFETY: a whole cubin, from NVRTC or from the checked cache.
+        let raw = unsafe { result::module::load_data(binary.as_ptr().cast::<c_void>()) };
+        let raw = raw.map_err(|e| failed("loading a kernel", e))?;
+        let module = Arc::new(Module { raw, context: self.clone() });
+        let function = |name: &&str| {
+            let text = CString::new(*name).map_err(|_| Error::internal("a kernel's name"))?;
+            // SAFETY: the module is loaded.
+            let raw = unsafe { result::module::get_function(module.raw, text) };
+            let raw = raw.map_err(|e| failed("finding a kernel", e))?;
+            Ok(Function { raw, _module: module.clone() })
+        };
+        names.iter().map(function).collect()
+    }
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
+        self.enter()?;
+        // SAFETY: a plain allocation; freed by `Allocation::drop`.
+        let pointer = unsafe { result::malloc_sync(bytes) };
+        let pointer = pointer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
+        Ok(Allocation { pointer, context: self.clone() })
+    }
+    pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the caller checked that `bytes` fit.
+        unsafe { result::memcpy_htod_sync(to.pointer, bytes) }.map_err(|e| failed("copying to the device", e))
+    }
+    pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
+        self.enter()?;
+        // SAFETY: `bytes` is the size of the allocation.
+        unsafe { result::memset_d8_sync(to.pointer, 0, bytes) }.map_err(|e| failed("clearing device memory", e))
+    }
+    pub(super) fn read(&self, from: &Allocation, bytes: &mut [u8]) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the caller checked that the allocation holds as many; the copy follows all work in the default stream.
+        unsafe { result::memcpy_dtoh_sync(bytes, from.pointer) }.map_err(|e| failed("copying from the device", e))
+    }
+    pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
+        self.enter()?;
+        let mut values: Vec<[u8; 8]> = args.iter().map(bytes_of).collect::<Result<_>>()?;
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| v.as_mut_ptr().cast()).collect();
+        let (blocks, threads) = ((grid.x, grid.y, 1), (grid.threads, 1, 1));
+        // SAFETY: the arguments match the parameters of the generated kernel in number and size, and outlive the call.
+        let started =
+            unsafe { result::launch_kernel(function.raw, blocks, threads, 0, std::ptr::null_mut(), &mut pointers) };
+        started.map_err(|e| failed("starting a kernel", e))
+    }
+    pub(super) fn finish(&self) -> Result<()> {
+        self.enter()?;
+        result::ctx::synchronize().map_err(|e| failed("running a kernel", e))
+    }
+}
+
+fn bytes_of(arg: &Arg<'_>) -> Result<[u8; 8]> {
+    let mut out = [0u8; 8];
+    match arg {
+        Arg::Memory(memory) => match &memory.inner {
+            MemoryInner::Cuda(m) => out = m.pointer.to_ne_bytes(),
+            MemoryInner::OpenCl(_) => return Err(super::foreign()),
+        },
+        Arg::U32(v) => out[..4].copy_from_slice(&v.to_ne_bytes()),
+        Arg::F64(v) => out = v.to_ne_bytes(),
+        Arg::F32(v) => out[..4].copy_from_slice(&v.to_ne_bytes()),
+    }
+    Ok(out)
+}

@@ -1,0 +1,190 @@
+//! OpenCL, loaded dynamically.
+
+use super::{Arg, Device, Grid, Inner, MemoryInner};
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device as Raw};
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::platform::get_platforms;
+use opencl3::program::Program;
+use opencl3::types::{CL_BLOCKING, cl_device_id};
+use std::ptr::{null, null_mut};
+use std::sync::Mutex;
+use zipfold_core::budget::human_bytes;
+use zipfold_core::{Error, Result};
+use zipfold_plan::device::{Facts, Runtime};
+
+/// Options that keep the meaning of arithmetic; contraction is switched off in the source.
+const OPTIONS: &str = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
+
+fn failed(what: &str, e: opencl3::error_codes::ClError) -> Error {
+    if OUT_OF_MEMORY.contains(&e.0) {
+        return Error::resource(format!("{what}: the device is out of memory")).remedy("--device cpu");
+    }
+    Error::device(format!("{what}: OpenCL says {e}")).remedy("--device cpu")
+}
+
+fn devices() -> Result<Vec<Raw>> {
+    let none = |what: &str| {
+        Error::device(what.to_string()).remedy("install the OpenCL driver of the device, or use --device cpu")
+    };
+    let platforms =
+        get_platforms().map_err(|e| none(&format!("no OpenCL loader or platform on this machine ({e})")))?;
+    let ids = platforms.iter().flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
+    Ok(ids.map(Raw::new).collect())
+}
+
+/// The OpenCL devices, in the order of platforms.
+///
+/// # Errors
+/// `Device` when there is no loader or no platform.
+pub fn list() -> Result<Vec<Facts>> {
+    devices()?.iter().enumerate().map(|(index, device)| facts(index, device)).collect()
+}
+
+fn facts(index: usize, device: &Raw) -> Result<Facts> {
+    let text = |r: std::result::Result<String, _>| r.map(|t: String| t.trim().to_string()).unwrap_or_default();
+    let odd = |e| failed("a fact of the device", e);
+    Ok(Facts {
+        runtime: Runtime::OpenCl,
+        index,
+        name: text(device.name()),
+        driver: text(device.version()),
+        units: device.max_compute_units().map_err(odd)? as usize,
+        memory: device.global_mem_size().map_err(odd)?,
+        largest: device.max_mem_alloc_size().map_err(odd)?,
+        shared: device.local_mem_size().map_err(odd)? as usize,
+        threads: device.max_work_group_size().map_err(odd)?,
+        capability: 0,
+        double: device.double_fp_config().is_ok_and(|c| c != 0),
+        host: device.dev_type().is_ok_and(|t| t & CL_DEVICE_TYPE_CPU != 0),
+    })
+}
+
+/// Opens device `index`.
+///
+/// # Errors
+/// `Device` when that fails.
+pub fn open(index: usize) -> Result<Device> {
+    let Some(raw) = devices()?.into_iter().nth(index) else {
+        return Err(Error::device(format!("there is no device opencl:{index}")));
+    };
+    let facts = facts(index, &raw)?;
+    let context = Context::from_device(&raw).map_err(|e| failed("opening the device", e))?;
+    // SAFETY: the device belongs to the context.
+    #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
+    let queue = unsafe { CommandQueue::create(&context, raw.id(), 0) };
+    let queue = queue.map_err(|e| failed("opening the device", e))?;
+    Ok(Device { facts, inner: Inner::OpenCl(Session { queue, context, device: raw.id() }) })
+}
+
+/// A context and an in-order queue. The queue goes first.
+pub struct Session {
+    queue: CommandQueue,
+    context: Context,
+    device: cl_device_id,
+}
+
+// SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are thread-safe).
+unsafe impl Send for Session {}
+// SAFETY: as above.
+unsafe impl Sync for Session {}
+
+/// Device memory. The lock lets it be written through a shared reference.
+pub struct Allocation(Mutex<Buffer<u8>>);
+
+/// A kernel; its arguments belong to one user at a time.
+pub struct Function(Mutex<Kernel>);
+
+// SAFETY: the lock makes clSetKernelArg and the launch one step.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Session {
+    pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
+        let mut program =
+            Program::create_from_source(&self.context, source).map_err(|e| failed("taking a kernel's source", e))?;
+        if let Err(e) = program.build(&[self.device], OPTIONS) {
+            let log = program.get_build_log(self.device).unwrap_or_default();
+            let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
+            return Err(Error::internal(format!("OpenCL refused a generated kernel ({e}): {}", first.join("; "))));
+        }
+        let find = |name: &&str| {
+            let kernel = Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;
+            Ok(Function(Mutex::new(kernel)))
+        };
+        names.iter().map(find).collect()
+    }
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
+        // SAFETY: no host pointer is given.
+        let buffer = unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
+        let buffer = buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
+        Ok(Allocation(Mutex::new(buffer)))
+    }
+    pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
+        // SAFETY: the caller checked that `bytes` fit; the call blocks until they are copied.
+        let done = unsafe { self.queue.enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, 0, bytes, &[]) };
+        done.map(|_| ()).map_err(|e| failed("copying to the device", e))
+    }
+    pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: `bytes` is the size of the allocation.
+        let done = unsafe { self.queue.enqueue_fill_buffer(&mut locked(&to.0), &[0u8], 0, bytes, &[]) };
+        done.map(|_| ()).map_err(|e| failed("clearing device memory", e))
+    }
+    pub(super) fn read(&self, from: &Allocation, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: the caller checked that the allocation holds as many; the call blocks until they are copied.
+        let done = unsafe { self.queue.enqueue_read_buffer(&locked(&from.0), CL_BLOCKING, 0, bytes, &[]) };
+        done.map(|_| ()).map_err(|e| failed("copying from the device", e))
+    }
+    pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
+        let kernel = locked(&function.0);
+        let wanted = kernel.num_args().map_err(|e| failed("starting a kernel", e))?;
+        if wanted as usize != args.len() {
+            return Err(Error::internal(format!("{} arguments for a kernel of {wanted}", args.len())));
+        }
+        for (at, arg) in args.iter().enumerate() {
+            set(&kernel, at as u32, arg)?;
+        }
+        let threads = grid.threads as usize;
+        let (global, local) = ([grid.x as usize * threads, grid.y as usize], [threads, 1]);
+        // SAFETY: the arguments match the parameters of the generated kernel in number and type.
+        let started = unsafe {
+            self.queue.enqueue_nd_range_kernel(kernel.get(), 2, null(), global.as_ptr(), local.as_ptr(), &[])
+        };
+        started.map(|_| ()).map_err(|e| failed("starting a kernel", e))
+    }
+    pub(super) fn finish(&self) -> Result<()> {
+        self.queue.finish().map_err(|e| failed("running a kernel", e))
+    }
+}
+
+fn set(kernel: &Kernel, at: u32, arg: &Arg<'_>) -> Result<()> {
+    let done = match arg {
+        Arg::Memory(memory) => match &memory.inner {
+            MemoryInner::OpenCl(m) => {
+                let handle = locked(&m.0).get();
+                // SAFETY: the kernel's parameter is a pointer, and the memory outlives the launch's completion (in-order
+                // queue; every buffer is read or finished before it is dropped).
+                unsafe { kernel.set_arg(at, &handle) }
+            }
+            MemoryInner::Cuda(_) => return Err(super::foreign()),
+        },
+        // SAFETY: the kernel's parameter is a 32-bit number.
+        Arg::U32(v) => unsafe { kernel.set_arg(at, v) },
+        // SAFETY: the kernel's parameter is a double.
+        Arg::F64(v) => unsafe { kernel.set_arg(at, v) },
+        // SAFETY: the kernel's parameter is a float.
+        Arg::F32(v) => unsafe { kernel.set_arg(at, v) },
+    };
+    done.map_err(|e| failed("a kernel's argument", e))
+}

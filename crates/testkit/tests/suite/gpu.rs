@@ -1,0 +1,240 @@
+//! Every case that holds the CPU holds each device present; without an OpenCL runtime these tests say SKIPPED.
+
+use std::sync::{Mutex, MutexGuard};
+use zipfold::device::{Runtime, Wanted, list};
+use zipfold::{Options, Target, run};
+use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::oracle;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::{Formula, Scope, parse};
+use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
+use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
+use zipfold_testkit::compare::{Numbers, close, difference, of_output, same};
+use zipfold_testkit::runner::numbers;
+use zipfold_testkit::{Lcg, formulas, load};
+
+/// One test at a time on the device: PoCL does not compile from many threads.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The device that `ZIPFOLD_TEST_DEVICE` names, the first OpenCL device, or why there is none.
+fn device(test: &str) -> Option<(Wanted, MutexGuard<'static, ()>)> {
+    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Ok(name) = std::env::var("ZIPFOLD_TEST_DEVICE") {
+        return Some((Wanted::parse(&name).unwrap(), turn));
+    }
+    match list(Runtime::OpenCl) {
+        Ok(found) if !found.is_empty() => Some((Wanted::Device(Runtime::OpenCl, 0), turn)),
+        Ok(_) => {
+            eprintln!("SKIPPED {test}: no OpenCL device");
+            None
+        }
+        Err(e) => {
+            eprintln!("SKIPPED {test}: {e}");
+            None
+        }
+    }
+}
+
+fn on_device(
+    problem: &Problem,
+    job: &Job,
+    device: Wanted,
+    set: &[(&str, &str)],
+) -> Result<Vec<Numbers>, zipfold::Error> {
+    let settings = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    let options = Options { threads: 1, device, settings, ..Options::default() };
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(1, 1 << 32), &options.settings)?;
+    let outcome = run(problem, job, plan, &Target::Memory, &options)?;
+    Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
+}
+
+/// Sums may be added in another order, and functions may differ in the last bits; all else has the bits of the oracle.
+fn equal(fold: &Fold, exact: bool) -> fn(f64, f64) -> bool {
+    let summed = |op| matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax);
+    match fold {
+        Fold::Rows(f) if summed(f.op) => |a, b| close(a, b, 1e-12),
+        _ if !exact => |a, b| close(a, b, 1e-12),
+        _ => same,
+    }
+}
+
+fn check(folder: &str) {
+    let Some((device, _turn)) = device(folder) else { return };
+    let mut failures = vec![];
+    for case in load(folder).unwrap().iter().filter(|c| c.rest.error.is_none()) {
+        let problem = case.problem().unwrap();
+        let data = case.data(&problem).unwrap();
+        let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap();
+        let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
+        let job = describe(&wide, data.clone()).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let exact = zipfold::gpu::emit::pair::is_exact(&job.low);
+        for set in [&[][..], &[("device.tile", "128"), ("filter", "off")][..]] {
+            match on_device(&wide, &job, device, set) {
+                Err(e) => failures.push(format!("{} {set:?}: {e}", case.name)),
+                Ok(got) => {
+                    for ((fold, g), w) in job.folds.iter().zip(&got).zip(&wanted) {
+                        let odd = difference(g, w, equal(fold, exact));
+                        failures.extend(odd.map(|d| format!("{} {set:?}: {d}", case.name)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+macro_rules! folders {
+    ($($name:ident),*) => { $(#[test] fn $name() { check(stringify!($name)); })* };
+}
+folders!(pairs, histogram, join, neighbours, reduce, near, nan);
+
+/// 2000 random formulas, fifty a kernel.
+#[test]
+fn random_formulas_have_the_bits_of_the_oracle() {
+    let Some((wanted, _turn)) = device("random_formulas_have_the_bits_of_the_oracle") else { return };
+    let Wanted::Device(runtime, index) = wanted else { return };
+    let device = zipfold::gpu::open(runtime, index).unwrap();
+    let mut lcg = Lcg::new(11);
+    for program in 0..40 {
+        let (texts, job) = random_job(&mut lcg, 50);
+        let got = zipfold::gpu::engine::values_of(&device, &job).unwrap();
+        let cells = job.space.n * job.space.m;
+        let mut pair = oracle::PairValues::new(&job);
+        let mut values = vec![];
+        for cell in 0..cells {
+            pair.get(cell / job.space.m, cell % job.space.m, &mut values);
+            for (at, (text, exact)) in texts.iter().enumerate() {
+                let (g, w) = (got[at * cells + cell], values[at][0]);
+                assert!(same(g, w) || (!exact && loosely(g, w)), "program {program}: {text}: {g:e}, wanted {w:e}");
+            }
+        }
+    }
+}
+
+/// Functions with other last bits may be amplified by the formula around them; wrong code is off by far more.
+fn loosely(got: f64, wanted: f64) -> bool {
+    close(got, wanted, 1e-6) || got.is_nan() || wanted.is_nan() || wanted.abs() > 1e12 || got.is_infinite()
+}
+
+/// One job whose roots are `count` random formulas; with each whether devices give its bits.
+fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
+    let dim = 1 + lcg.below(5);
+    let mut rows = |n: usize| {
+        let items = (0..n * dim)
+            .map(|_| (lcg.between(-3.0, 3.0) * 8.0).round() / 8.0 + if lcg.below(2) == 0 { lcg.unit() } else { 0.0 });
+        Table::f64(n, dim, items.collect()).unwrap()
+    };
+    let (x, y) = (rows(2), rows(31));
+    let asked = zipfold::pairs(&x).with(&y).formula("sum(x * y)").fold(FoldSpec::Matrix {});
+    let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
+    let mut job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
+    let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(dim) };
+    let mut formula = Formula::new();
+    let mut texts = vec![];
+    while texts.len() < count {
+        let depth = 1 + lcg.below(3);
+        let text = formulas::scalar(lcg, depth, dim);
+        let root = parse(&mut formula, &text, &scope).unwrap();
+        let mut alone = formula.clone();
+        alone.roots = vec![root];
+        let exact = zipfold::gpu::emit::pair::is_exact(&Lowered::new(&alone, dim, false).unwrap());
+        formula.roots.push(root);
+        texts.push((text, exact));
+    }
+    job.low = Lowered::new(&formula, dim, false).unwrap();
+    (texts, job)
+}
+
+fn cloud(seed: u64, n: usize, d: usize) -> Table {
+    let mut lcg = Lcg::new(seed);
+    Table::f32(n, d, (0..n * d).map(|_| lcg.between(0.0, 8.0) as f32).collect()).unwrap()
+}
+
+fn problem(text: &str) -> Problem {
+    toml::from_str(&format!("schema = 1\nx = {{ name = \"x\" }}\n{text}")).unwrap()
+}
+
+/// Folds of single-precision rows, where filters and private counters are at work.
+const FOLDS: [&str; 14] = [
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.5, 12.0] }], closed = "half-open" }"#,
+    r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.5, 1.0, 3.0, 9.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 13.0] }, { value = "abs(x[0] - y[0])", bins = 7, range = [0.0, 8.0] }] }"#,
+    r#"{ kind = "nearest", k = 10 }"#,
+    r#"{ kind = "nearest", k = 200 }"#,
+    r#"{ kind = "nearest", k = 3, largest = true }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 1.5" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 9 and abs(x[0] - y[0]) < 1", value = "x[1]" }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
+    r#"{ kind = "select", predicate = "x[0] < y[0]" }"#,
+    r#"{ kind = "reduce", op = "argmin" }"#,
+    r#"{ kind = "reduce", op = "max", along = "column" }"#,
+    r#"{ kind = "reduce", op = "count" }"#,
+];
+
+#[test]
+fn exact_folds_of_single_precision_rows_are_exact() {
+    let Some((device, _turn)) = device("exact_folds_of_single_precision_rows_are_exact") else { return };
+    let (x, y) = (cloud(3, 1100, 3), cloud(4, 700, 3));
+    let mut failures = vec![];
+    for fold in FOLDS {
+        for cells in [Cells::Cross, Cells::Triangle, Cells::Ordered] {
+            let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
+            if cells == Cells::Triangle && asymmetric {
+                continue;
+            }
+            let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{fold}]")) };
+            let y = (cells == Cells::Cross).then(|| y.clone());
+            let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
+            let wanted = numbers(&job, &oracle::run(&job).unwrap());
+            for set in [&[][..], &[("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")][..]] {
+                let got = on_device(&problem, &job, device, set).unwrap();
+                let odd = difference(&got[0], &wanted[0], same);
+                failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
+    let Some((device, _turn)) = device("dense_tiles_have_the_bits_of_the_oracle_under_every_map") else { return };
+    let x = cloud(5, 300, 37);
+    let metrics = ["cityblock", "euclidean", "chebyshev", "cosine", "braycurtis", "canberra", "correlation"];
+    let maps = ["bb", "ltm", "utm", "rb", "rec"];
+    for (at, metric) in metrics.iter().enumerate() {
+        for cells in [Cells::Square, Cells::Diagonal, Cells::Triangle] {
+            for precision in [Precision::F64, Precision::F32] {
+                let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+                let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
+                let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
+                let wanted = numbers(&job, &oracle::run(&job).unwrap());
+                for set in [[("tile.map", maps[at % 5])], [("device.tile", "128")]] {
+                    let got = on_device(&problem, &job, device, &set).unwrap();
+                    let single = precision == Precision::F32;
+                    let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
+                    let odd = difference(&got[0], &wanted[0], equal);
+                    assert!(odd.is_none(), "{metric} {cells:?} {precision:?} {set:?}: {}", odd.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_single_precision_rows_stay_within_their_bound() {
+    let Some((device, _turn)) = device("sums_of_single_precision_rows_stay_within_their_bound") else { return };
+    let x = cloud(6, 900, 3);
+    for op in ["sum", "mean"] {
+        let text = format!(
+            "pair = {{ formula = \"exp(-sum((x - y)^2))\" }}\nfolds = [{{ kind = \"reduce\", op = \"{op}\" }}]"
+        );
+        let problem = problem(&text);
+        let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &[]).unwrap();
+        assert_eq!(difference(&got[0], &wanted[0], |a, b| close(a, b, 1e-5)), None);
+    }
+}

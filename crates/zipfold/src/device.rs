@@ -1,0 +1,158 @@
+//! What folds tiles: the host's processor, or a device with the host behind it when it fails.
+
+use crate::run::Options;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use zipfold_core::fold::Fold;
+use zipfold_core::{Blame, Error, Job, Result};
+use zipfold_cpu::pairs::engine::Element;
+use zipfold_cpu::pairs::{Engine, Sink, UnitState, Values};
+use zipfold_gpu as gpu;
+pub use zipfold_gpu::{Facts, Runtime, Wanted, list};
+use zipfold_plan::{Plan, Tile, device};
+
+/// Seconds of predicted work on the host from which `auto` asks for a device.
+const WORTH: f64 = 2.0;
+
+/// A job loaded where it will run.
+pub enum Worker<'j, T> {
+    /// On the host.
+    Host(Engine<'j, T>),
+    /// On a device.
+    Device(Box<OnDevice<'j, T>>),
+}
+
+/// A job on a device; a failing device ends its work, and the host goes on.
+pub struct OnDevice<'j, T> {
+    device: Mutex<Option<gpu::Engine<'j>>>,
+    host: OnceLock<Engine<'j, T>>,
+    job: &'j Job,
+    plan: Plan,
+}
+
+/// A plan, and the device it is for.
+pub type Placed = (Plan, Option<gpu::Device>);
+
+/// The plan for the device that `options` ask for, with the device opened; the plan as it is for the host.
+///
+/// # Errors
+/// `Device` when a device named outright is missing.
+pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
+    let opened = match options.device {
+        gpu::Wanted::Cpu => return Ok((plan, None)),
+        gpu::Wanted::Device(runtime, index) => gpu::open(runtime, index)?,
+        gpu::Wanted::Auto => match worthwhile(job, &plan).then(best).flatten() {
+            Some(device) => device,
+            None => return Ok((plan, None)),
+        },
+    };
+    if let Some(why) = unsuited(job) {
+        let mut plan = plan;
+        plan.reasons.push(format!("on the host: {why}"));
+        return Ok((plan, None));
+    }
+    let plan = device::plan_for(job, plan, &opened.facts, &options.settings)?;
+    Ok((plan, Some(opened)))
+}
+
+/// Why a device may not answer `job`, if so: decisions need the bits of the reference.
+fn unsuited(job: &Job) -> Option<&'static str> {
+    let decides = |f: &Fold| match f {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
+        Fold::Rows(f) => !matches!(f.op, zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean),
+        _ => true,
+    };
+    let exact = gpu::emit::pair::is_exact(&job.low);
+    let must = job.folds.iter().any(decides) || job.near_root.is_some();
+    (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")
+}
+
+fn worthwhile(job: &Job, plan: &Plan) -> bool {
+    plan.seconds > WORTH && gpu::Engine::folds_on_device(job)
+}
+
+/// The first GPU there is; a processor that poses as a device is none.
+fn best() -> Option<gpu::Device> {
+    [gpu::Runtime::Cuda, gpu::Runtime::OpenCl].into_iter().find_map(|runtime| {
+        let facts = gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)?;
+        gpu::open(runtime, facts.index).ok()
+    })
+}
+
+impl<'j, T: Element> Worker<'j, T> {
+    /// Loads `job` on `device`, or on the host.
+    ///
+    /// # Errors
+    /// None but those of a request: what the device cannot hold, the host runs.
+    pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>) -> Result<Self> {
+        let Some(device) = device else { return Ok(Worker::Host(Engine::load(job, plan))) };
+        match gpu::Engine::load(job, plan, device) {
+            Ok(engine) => Ok(Worker::Device(Box::new(OnDevice {
+                device: Mutex::new(Some(engine)),
+                host: OnceLock::new(),
+                job,
+                plan: plan.clone(),
+            }))),
+            Err(e) if yields(&e) => {
+                warn(&e);
+                Ok(Worker::Host(Engine::load(job, plan)))
+            }
+            Err(e) => Err(e),
+        }
+    }
+    /// The same worker, which leaves a tile on the host when `stop` is set.
+    pub fn until(self, stop: Option<&'j AtomicBool>) -> Self {
+        match self {
+            Worker::Host(engine) => Worker::Host(engine.until(stop)),
+            device => device,
+        }
+    }
+    /// The rows of x in the order in which states number them, where that is not the order given.
+    pub fn order(&self) -> Option<&[u32]> {
+        match self {
+            Worker::Host(engine) => engine.order(),
+            Worker::Device(_) => None,
+        }
+    }
+    /// Folds the cells of consecutive `tiles`.
+    ///
+    /// # Errors
+    /// Those of the sink, and of the device where the host cannot help.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        match self {
+            Worker::Host(engine) => engine.run(tiles, sink),
+            Worker::Device(on) => on.run(tiles, sink),
+        }
+    }
+}
+
+impl<T: Element> OnDevice<'_, T> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        let put = |fold: usize, at: usize, values: gpu::Values<'_>| match values {
+            gpu::Values::F32(run) => sink.put(fold, at, Values::F32(run)),
+            gpu::Values::F64(run) => sink.put(fold, at, Values::F64(run)),
+        };
+        let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = device.as_ref() {
+            match engine.run(tiles, &put) {
+                Ok(part) => return Ok(UnitState { states: part.states, tally: part.tally }),
+                Err(e) if yields(&e) => {
+                    warn(&e);
+                    *device = None;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        drop(device);
+        self.host.get_or_init(|| Engine::load(self.job, &self.plan)).run(tiles, sink)
+    }
+}
+
+/// Whether the host takes over after this error.
+fn yields(e: &Error) -> bool {
+    matches!(e.blame(), Blame::Device | Blame::Resource)
+}
+
+fn warn(e: &Error) {
+    eprintln!("warning: {}; the work goes on on the host's processor", e.what());
+}
