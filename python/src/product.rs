@@ -4,8 +4,8 @@ use crate::errors::raise;
 use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use zipfold::contract::{Bare, contract};
-use zipfold::core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
+use zipfold::contract::{Bare, contract, contract_logs};
+use zipfold::core::factor::{MaxProduct, MinSum, OrAnd, SumProduct};
 use zipfold::infer::Settings;
 use zipfold::{Error, Result};
 
@@ -36,7 +36,7 @@ fn over(semiring: &str, cards: &[usize], tables: &[Bare<f64>], keep: &[usize], h
     match semiring {
         "sum-product" => contract(&SumProduct, cards, tables, keep, how),
         "max-product" => contract(&MaxProduct, cards, tables, keep, how),
-        "log-sum-exp" => contract(&LogSumExp, cards, tables, keep, how),
+        "log-sum-exp" => contract_logs(cards, tables, keep, how),
         "min-sum" => contract(&MinSum, cards, tables, keep, how),
         "or-and" => {
             let truth = |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| *v != 0.0).collect());
