@@ -240,7 +240,9 @@ fn run_typed<T: Typed>(
     };
     let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let workers = Workers::of(job, &plan)?;
-    let engine = workers.install(|| Engine::<T>::load(job, &plan));
+    // A wave that ends early would lose what a checkpoint at its end keeps.
+    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
+    let engine = workers.install(|| Engine::<T>::load(job, &plan)).until(at_once);
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -386,8 +388,6 @@ fn loop_units<T: Typed>(
         };
         Partial::start(key, job.folds.iter().map(start).collect())
     });
-    // A wave that ends early would lose what a checkpoint at its end keeps.
-    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     while merged.tiles_done < tiles.len() {
@@ -395,7 +395,7 @@ fn loop_units<T: Typed>(
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
         let done: Vec<Result<UnitState>> =
-            workers.install(|| wave.par_iter().map(|unit| run_unit(engine, unit, places, at_once)).collect());
+            workers.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?);
         }
@@ -427,19 +427,6 @@ fn loop_units<T: Typed>(
         }
     }
     Ok(merged)
-}
-
-/// Tiles in order, unless the run is to stop.
-fn run_unit<T: Typed>(
-    engine: &Engine<'_, T>,
-    unit: &[Tile],
-    places: &Places<T>,
-    stop: Option<&AtomicBool>,
-) -> Result<UnitState> {
-    match stop {
-        Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Blame::Interrupted, "interrupted")),
-        _ => engine.run(unit, places),
-    }
 }
 
 /// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.
