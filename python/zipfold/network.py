@@ -43,7 +43,7 @@ def infer(
     precision: str = "f64",
     seed: int = 1,
     order_seconds: float | None = None,
-    time_limit: float = 600.0,
+    time_limit: float = 120.0,
     memory: int | float | str | None = None,
     threads: int | None = None,
 ) -> Any:

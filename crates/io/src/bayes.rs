@@ -1,5 +1,6 @@
 //! A Bayesian network while its file is read: variables and conditional tables by name.
 
+use crate::lexer::{Lexer, Token};
 use std::collections::HashMap;
 use zipfold_core::factor::{Factor, Kind, Names, Network};
 use zipfold_core::{Error, Result};
@@ -31,6 +32,24 @@ pub struct Cpt {
 const MOST_ENTRIES: usize = 1 << 28;
 
 impl Draft {
+    /// The network that a text says: `statement` reads each statement after its first token.
+    ///
+    /// # Errors
+    /// Those of `statement`, with the place, and as [`Draft::finish`].
+    pub fn read<'t>(
+        mut lex: Lexer<'t>,
+        statement: impl Fn(&mut Lexer<'t>, &mut Self, Token<'t>) -> Result<()>,
+    ) -> Result<Network> {
+        let mut draft = Self::default();
+        let mut all = || -> Result<()> {
+            while let Some(token) = lex.next()? {
+                statement(&mut lex, &mut draft, token)?;
+            }
+            Ok(())
+        };
+        all().map_err(|e| e.at_least(lex.place()))?;
+        draft.finish()
+    }
     /// Adds a variable.
     ///
     /// # Errors

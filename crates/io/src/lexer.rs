@@ -206,6 +206,19 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+    /// `( CHILD | A, B )`, the parents left out if there are none.
+    ///
+    /// # Errors
+    /// `Input` when something else stands there.
+    pub fn family(&mut self) -> Result<(String, Vec<String>)> {
+        self.expect("(")?;
+        let child = self.name()?.to_string();
+        match self.some()? {
+            Token::Sign(")") => Ok((child, Vec::new())),
+            Token::Sign("|") => Ok((child, self.names_until(")")?)),
+            other => Err(self.unexpected(other, "| or )")),
+        }
+    }
     /// Skips to the sign `end`, which is taken.
     ///
     /// # Errors
