@@ -2,7 +2,7 @@
 
 use crate::array::table;
 use crate::errors::raise;
-use crate::lent::Place;
+use crate::lent::{Place, fresh};
 use crate::options::{Given, params};
 use crate::watch::attended;
 use numpy::{PyArray1, PyArrayMethods};
@@ -33,7 +33,14 @@ pub fn dense<'py>(
     let data = Data { x: table(x)?, y: y.map(table).transpose()?, weights: vec![None] };
     let (n, m) = (data.x.rows(), data.other().rows());
     let shape = if condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] };
-    let target = match out {
+    let short = given.is_short(&data);
+    let out = match out {
+        Some(out) => Some(out.clone()),
+        // What is large is reserved and allocated by the run itself.
+        None if short => Some(fresh(py, &shape, precision == Some("f32"))?),
+        None => None,
+    };
+    let target = match &out {
         Some(out) => Target::Lent(Lent(Arc::new(Place::of(out, &shape)?))),
         None => Target::Memory,
     };
@@ -49,7 +56,6 @@ pub fn dense<'py>(
         precision: precision.map(|name| if name == "f32" { Precision::F32 } else { Precision::F64 }),
         nan: NanPolicy::Propagate,
     };
-    let short = given.is_short(&data);
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         given.options(shared, &tell, short).and_then(|options| run_problem(&problem, &data, &target, &options))
@@ -58,7 +64,7 @@ pub fn dense<'py>(
     match (outcome.outputs.into_iter().next(), out) {
         (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
         (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
-        (Some(Output::Stored), Some(out)) => Ok(out.clone()),
+        (Some(Output::Stored), Some(out)) => Ok(out),
         _ => Err(raise(py, &Error::internal("a dense fold gave no values"))),
     }
 }

@@ -62,7 +62,7 @@ pub struct Question {
 impl Question {
     fn settings(&self) -> Settings {
         Settings {
-            memory: self.memory.unwrap_or_else(|| zipfold::io::memory::available() / 10 * 8),
+            memory: self.memory.unwrap_or_else(crate::options::available_memory),
             precision: if self.single { Precision::F32 } else { Precision::F64 },
             seed: self.seed,
             order_seconds: self.order_seconds,

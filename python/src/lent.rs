@@ -2,7 +2,9 @@
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use zipfold::cpu::pairs::{Sink, Values};
 use zipfold::{Error, Result};
 
@@ -44,6 +46,18 @@ impl Place {
         }
         Ok(Place { start, len: shape.iter().product(), _owner: out.clone().unbind() })
     }
+}
+
+/// A new C-contiguous array of `shape`, not filled: a dense fold writes every element.
+pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bound<'py, PyAny>> {
+    let elements = shape.iter().try_fold(1usize, |n, s| n.checked_mul(*s));
+    let bytes = elements.and_then(|n| n.checked_mul(if single { 4 } else { 8 }));
+    if bytes.is_none_or(|b| b > isize::MAX as usize) {
+        return Err(PyValueError::new_err(format!("a matrix of shape {shape:?} is beyond any memory")));
+    }
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let kind = if single { "f4" } else { "f8" };
+    numpy.call_method1(intern!(py, "empty"), (PyTuple::new(py, shape)?, kind))
 }
 
 impl Sink for Place {

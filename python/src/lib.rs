@@ -7,6 +7,7 @@ mod errors;
 mod infer;
 mod lent;
 mod options;
+mod product;
 mod results;
 mod run;
 mod watch;
@@ -24,5 +25,7 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::arrow_columns, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
+    module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
+    module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
     Ok(())
 }

@@ -33,7 +33,7 @@ impl Given {
     }
     /// Bytes that the call may hold.
     pub fn memory(&self) -> u64 {
-        self.1.unwrap_or_else(|| zipfold::io::memory::available() / 10 * 8)
+        self.1.unwrap_or_else(available_memory)
     }
     /// The options of a run. What is short asks for no budget unless one was given: finding what is free takes longer.
     pub fn options<'a>(
@@ -81,6 +81,12 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
             Err(PyTypeError::new_err(what))
         }
     }
+}
+
+/// Bytes that a call without a limit of its own may hold.
+#[pyfunction]
+pub fn available_memory() -> u64 {
+    zipfold::io::memory::available() / 10 * 8
 }
 
 /// A problem from its JSON text.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use zipfold::Progress;
 
 /// How often the interpreter looks for signals and is told of progress.
-const BEAT: Duration = Duration::from_millis(50);
+const BEAT: Duration = Duration::from_millis(20);
 
 /// What a run and its watcher share.
 #[derive(Default)]

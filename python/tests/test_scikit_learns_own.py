@@ -8,11 +8,9 @@ from sklearn.metrics.tests.test_pairwise import *  # noqa: F403
 
 import zipfold as zf
 
-SPARSE = "sparse rows are refused, by name and with the remedy: to make them dense is the caller's decision"
 FAIL = {
     "test_pairwise_boolean_distance": "any number but 0 is true without a conversion, so nothing warns of one",
-    "test_pairwise_kernels": SPARSE,
-    "test_cosine_similarity": SPARSE,
+    "test_pairwise_distances_for_sparse_data": "sparse rows become dense for every metric, so SciPy's metrics take them",
     "test_pairwise_kernels_callable": "the function reshapes its rows, which no formula can say",
     "test_pairwise_dist_custom_metric_for_string": "rows are numbers, not text",
     "test_pairwise_dist_custom_metric_for_bool": "rows of bool are the numbers 0 and 1: x & y is (x != 0) & (y != 0)",

@@ -14,6 +14,7 @@ Arrow tables                float64 (float32 if all columns are)
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError
 
-__all__ = ["matrix", "named_rows", "rows"]
+__all__ = ["like", "matrix", "named_rows", "rows"]
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -36,10 +37,19 @@ def rows(data: Any, name: str) -> np.ndarray:
     return matrix(_array(data, name), name)
 
 
+def like(result: np.ndarray, source: Any) -> Any:
+    """``result`` in the array library of ``source``, without a copy, where that is another one with DLPack."""
+    if isinstance(source, np.ndarray) or not hasattr(source, "__dlpack__"):
+        return result
+    space = getattr(source, "__array_namespace__", lambda: sys.modules.get(type(source).__module__.split(".")[0]))()
+    make = getattr(space, "from_dlpack", None)
+    return result if make is None else make(result)
+
+
 def named_rows(data: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
     """As :func:`rows`, with the names of the columns where there are some."""
     names = _column_names(data)
-    if names is not None and not hasattr(data, "__array__"):
+    if names is not None and hasattr(data, "column_names"):
         columns = arrow_columns(data, name)
         return rows(np.column_stack([numbers for _, numbers, _ in columns]), name), [c[0] for c in columns]
     return rows(data, name), names
@@ -104,10 +114,11 @@ def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _column_names(data: Any) -> list[str] | None:
-    columns = getattr(data, "columns", None)
-    if columns is None and hasattr(data, "column_names"):
-        columns = data.column_names
-    if columns is None or isinstance(data, np.ndarray) or not hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, np.ndarray) or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    columns = getattr(data, "column_names", None)
+    columns = getattr(data, "columns", None) if columns is None else columns
+    if columns is None:
         return None
     try:
         return [str(column) for column in columns]
@@ -126,7 +137,7 @@ def _array(data: Any, name: str) -> np.ndarray:
     _refuse_devices(data, name)
     if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         return np.from_dlpack(data)
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"):
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
         columns = arrow_columns(data, name)
         if any(words is not None for _, _, words in columns):
             text = next(column for column, _, words in columns if words is not None)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import numbers, rows
+from .arrays import like, numbers, rows
 from .errors import ArrayTypeError, InputError, RequestError
-from .settings import given, quick
+from .settings import checked_precision, given, quick, settings
 from .trace import trace
 
 __all__ = ["cdist", "metrics", "pdist"]
@@ -60,7 +60,8 @@ def cdist(
 
     Returns
     -------
-    (n, m) array, float64 unless asked otherwise, in the units of the rows for distances
+    (n, m) array, float64 unless asked otherwise, in the units of the rows for distances; of the library of ``XA`` if that
+    has DLPack, else of NumPy
 
     Raises
     ------
@@ -79,7 +80,7 @@ def cdist(
     b = a if XB is XA else rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
         raise InputError(f"XA has {a.shape[1]} columns, XB {b.shape[1]} (limit: the same number)")
-    return _dense(a, None if b is a else b, metric, kwargs, False, out, precision)
+    return like(_dense(a, None if b is a else b, metric, kwargs, False, out, precision), XA)
 
 
 def pdist(
@@ -99,7 +100,7 @@ def pdist(
     >>> zf.pdist([[0.0], [1.0], [3.0]], "cityblock")
     array([1., 3., 2.])
     """
-    return _dense(rows(X, "X"), None, metric, kwargs, True, out, precision)
+    return like(_dense(rows(X, "X"), None, metric, kwargs, True, out, precision), X)
 
 
 def _dense(
@@ -113,9 +114,10 @@ def _dense(
 ) -> np.ndarray:
     name = _NAMES.get(metric) if type(metric) is str else None
     if precision is None:
-        precision = "f32" if out is not None and getattr(out, "dtype", None) == np.float32 else "f64"
-    elif precision not in ("f32", "f64"):
-        raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
+        single = out is not None and getattr(out, "dtype", None) == np.float32
+        precision = "f32" if single else settings().precision or "f64"
+    else:
+        checked_precision(precision)
     if name is not None and not kwargs:
         return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
     how = {key: kwargs.pop(key) for key in ("threads", "memory", "progress", "plan") if key in kwargs}

@@ -20,7 +20,7 @@ from .arrays import named_rows, numbers
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
 from .results import Plan, Tally, of_fold
-from .settings import given
+from .settings import checked_precision, given, settings
 from .trace import trace
 
 __all__ = ["Fold", "Outcome", "Pairs", "fold", "merge", "pairs"]
@@ -150,9 +150,13 @@ class Outcome:
 class Pairs:
     """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
 
-    def __init__(self, x: Any, y: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, names: Any = None) -> None:
         self._x = named_rows(x, "X")
         self._y = None if y is None or y is x else named_rows(y, "Y")
+        if names is not None:
+            both = names if isinstance(names, tuple) else (names, names)
+            self._x = (self._x[0], _column_names(both[0], self._x[0], "X"))
+            self._y = self._y and (self._y[0], _column_names(both[1], self._y[0], "Y"))
         self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
@@ -215,9 +219,7 @@ class Pairs:
 
     def precision(self, precision: str) -> Pairs:
         """``f32`` or ``f64`` for matrices; everything else is always exact in f64."""
-        if precision not in ("f32", "f64"):
-            raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
-        return self._with(precision=precision)
+        return self._with(precision=checked_precision(precision))
 
     def fold(self, *folds: Fold) -> Pairs:
         """Keeps what the folds say, all of them in one sweep over the pairs."""
@@ -273,7 +275,7 @@ class Pairs:
 
     def explain(self, **how: Any) -> Plan:
         """The plan: space, tiles, memory, predicted time. Nothing is run."""
-        text, fields = _zipfold.explain(json.dumps(self._problem), *self._arguments(), given(**how))
+        text, fields = _zipfold.explain(self._text(), *self._arguments(), given(**how))
         return Plan(text, json.loads(fields))
 
     def run(self, *, shard: tuple[int, int] | None = None, progress: Any = False, **how: Any) -> Any:
@@ -283,15 +285,20 @@ class Pairs:
         done and pairs in all. ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
         """
         if shard is not None:
-            raw = _zipfold.run(json.dumps(self._problem), *self._arguments(), given(shard=shard, progress=progress, **how))
+            raw = _zipfold.run(self._text(), *self._arguments(), given(shard=shard, progress=progress, **how))
             return raw["part"]
         outcome = self.outcome(progress=progress, **how)
         return outcome.results[0] if len(outcome.results) == 1 else outcome.results
 
     def outcome(self, *, progress: Any = False, **how: Any) -> Outcome:
         """As :meth:`run`, with the plan, the tally of pairs and the time."""
-        raw = _zipfold.run(json.dumps(self._problem), *self._arguments(), given(progress=progress, **how))
+        raw = _zipfold.run(self._text(), *self._arguments(), given(progress=progress, **how))
         return _outcome(raw)
+
+    def _text(self) -> str:
+        """The problem as JSON, in the precision in force unless it has its own."""
+        precision = self._problem.get("precision") or settings().precision
+        return json.dumps(self._problem if precision is None else {**self._problem, "precision": precision})
 
     def _arguments(self) -> tuple[Any, Any, list[Any]]:
         if not self._problem["folds"]:
@@ -342,12 +349,24 @@ def _outcome(raw: dict[str, Any]) -> Outcome:
     return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["cells"], raw["seconds"])
 
 
-def pairs(X: Any, Y: Any = None) -> Pairs:
+def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
+    out = [str(name) for name in names]
+    if len(out) != array.shape[1]:
+        raise InputError(f"names: {len(out)} for the {array.shape[1]} columns of {what}")
+    return out
+
+
+def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
     """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
 
-    Arrays, tables of any Arrow library (their columns have names), nested lists. See :class:`Pairs` for what follows.
+    Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
+    a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
+    array([2.])
     """
-    return Pairs(X, Y)
+    return Pairs(X, Y, names)
 
 
 def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:

@@ -43,7 +43,7 @@ def infer(
     precision: str = "f64",
     seed: int = 1,
     order_seconds: float | None = None,
-    time_limit: float = 600.0,
+    time_limit: float = 120.0,
     memory: int | float | str | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -228,16 +228,33 @@ def sum_product(
     scopes: Sequence[Sequence[int]],
     keep: Sequence[int] = (),
     semiring: str = "sum-product",
-    **how: Any,
+    *,
+    memory: int | float | str | None = None,
+    threads: int | None = None,
 ) -> np.ndarray:
     """The table over ``keep`` of the product of ``tables``, all other variables folded away.
+
+    Parameters
+    ----------
+    tables : arrays, with an axis for each variable of their scope
+    scopes : sequences of variables, numbered from 0
+    keep : variables of the result, in the order of its axes
+    semiring : {"sum-product", "max-product", "log-sum-exp", "min-sum", "or-and"}
+        Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
+
+    Returns
+    -------
+    float64 array with an axis per kept variable (bool for or-and)
 
     >>> import numpy as np, zipfold as zf
     >>> A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
     >>> bool(np.allclose(zf.sum_product([A, B], [[0, 1], [1, 2]], keep=[0, 2]), A @ B))
     True
     """
-    if semiring != "sum-product":
-        raise RequestError(f"semiring: '{semiring}' (limit: 'sum-product')")
-    table, log10 = infer(Network(tables, scopes), "sum", keep=keep, **how)
-    return table * 10.0**log10
+    _, cards, _, _, factors = _arrays(Network(tables, scopes))
+    now = settings()
+    limit = now.memory if memory is None else memory_bytes(memory)
+    kept = [_variable(variable, {}, -1) for variable in keep]
+    values = _zipfold.sum_product(semiring, cards, factors, kept, limit, now.threads if threads is None else int(threads))
+    out = values.reshape([cards[v] for v in kept])
+    return out != 0 if semiring == "or-and" else out

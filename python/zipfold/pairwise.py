@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import rows
+from .arrays import like, rows
 from .distances import pair
-from .errors import ArrayTypeError, InputError, RequestError
+from .errors import ArrayTypeError, InputError, RequestError, ResourceError
 from .lazy import pairs
-from .settings import given
+from .settings import given, settings
 
 __all__ = [
     "pairwise_distances",
@@ -31,9 +31,20 @@ _KERNEL_NAMES = "additive_chi2 chi2 cosine laplacian linear poly polynomial rbf 
 _HOW = ("threads", "memory", "progress", "plan", "device")
 
 
+def _rows(data: Any, name: str) -> np.ndarray:
+    """As :func:`zipfold.arrays.rows`; sparse rows become dense, as far as the memory allows."""
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        limit = settings().memory or _zipfold.available_memory()
+        size = data.shape[0] * data.shape[1] * data.dtype.itemsize
+        if size > limit:
+            raise ResourceError(f"{name}: sparse rows take {size} bytes when dense (limit: memory {limit} bytes)")
+        data = data.toarray()
+    return rows(data, name)
+
+
 def _checked(X: Any, Y: Any, missing: bool) -> tuple[np.ndarray, np.ndarray | None]:
-    a = rows(X, "X")
-    b = None if Y is None or Y is X else rows(Y, "Y")
+    a = _rows(X, "X")
+    b = None if Y is None or Y is X else _rows(Y, "Y")
     if b is not None and a.shape[1] != b.shape[1]:
         raise InputError(f"Incompatible dimension for X and Y matrices: X has {a.shape[1]} columns, Y {b.shape[1]}")
     if b is not None and a.dtype != b.dtype:
@@ -56,9 +67,16 @@ def _check_finite(array: np.ndarray, name: str) -> None:
 
 def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str, Any]) -> np.ndarray:
     how = {key: options.pop(key) for key in _HOW if key in options}
+    metric = _squared(metric, options)
     name, formula, bound = pair(metric, options, a.shape[1])
     precision = "f32" if a.dtype == np.float32 else "f64"
     return _zipfold.dense(a, b, name, formula, bound, False, None, precision, given(**how))
+
+
+def _squared(metric: Any, options: dict[str, Any]) -> Any:
+    """scikit-learn's option of its Euclidean distances."""
+    squared = options.pop("squared", False) if metric == "euclidean" else False
+    return "sqeuclidean" if squared else metric
 
 
 def pairwise_distances(
@@ -90,7 +108,24 @@ def pairwise_distances(
         return _precomputed(X, Y)
     metric = _DISTANCES.get(metric, metric) if isinstance(metric, str) else metric
     a, b = _checked(X, Y, ensure_all_finite is not True or metric == "nan_euclidean")
-    return _matrix(a, b, metric, kwds | _threads(n_jobs, kwds))
+    out = _matrix(a, b, metric, _derived(a, b, metric, kwds) | _threads(n_jobs, kwds))
+    if b is None and metric in ("cosine", "correlation"):
+        # One minus a similarity that rounds: a row is at no distance from itself.
+        np.fill_diagonal(out, 0)
+    return like(out, X)
+
+
+def _derived(a: np.ndarray, b: np.ndarray | None, metric: Any, kwds: dict[str, Any]) -> dict[str, Any]:
+    """Options that come from all rows together, which slices and single queries do not see."""
+    name = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+    if name is None or name in kwds:
+        return kwds
+    if b is not None:
+        raise InputError(f"The '{name}' parameter is required for the {metric} metric when Y is passed.")
+    double = a.astype(np.float64, copy=False)
+    if name == "V":
+        return kwds | {"V": np.var(double, axis=0, ddof=1)}
+    return kwds | {"VI": np.linalg.inv(np.cov(double.T)).T}
 
 
 def _threads(n_jobs: int | None, kwds: dict[str, Any]) -> dict[str, int]:
@@ -108,7 +143,7 @@ def _precomputed(X: Any, Y: Any) -> np.ndarray:
         what = f"Precomputed metric requires shape (n_queries, n_indexed). Got {array.shape} for {wanted} indexed."
         raise InputError(what)
     if array.size and array.min() < 0:
-        raise InputError("X: a precomputed distance is negative (limit: at least 0)")
+        raise InputError("X: Precomputed distances need to have non-negative values.")
     return array
 
 
@@ -138,7 +173,7 @@ def pairwise_kernels(
     a, b = _checked(X, Y, False)
     if metric in ("chi2", "additive_chi2") and any(m is not None and m.size and m.min() < 0 for m in (a, b)):
         raise InputError("X contains negative values (limit: at least 0)")
-    return _matrix(a, b, metric, kwds | _threads(n_jobs, kwds))
+    return like(_matrix(a, b, metric, kwds | _threads(n_jobs, kwds)), X)
 
 
 def pairwise_distances_argmin_min(
@@ -160,7 +195,8 @@ def pairwise_distances_argmin_min(
     if axis == 0:
         a, b = (a if b is None else b), a
     options = dict(metric_kwargs or {})
-    question = pairs(a, a.view() if b is None else b).pair(metric, **options).nan("propagate")
+    metric = _squared(metric, options)
+    question = pairs(a, a.view() if b is None or b is a else b).pair(metric, **options).nan("propagate")
     found = question.nearest(1).run()
     return found.indices[:, 0].astype(np.intp, copy=False), found.distances[:, 0].astype(a.dtype, copy=False)
 
@@ -193,21 +229,17 @@ def pairwise_distances_chunked(
     """
     metric = _DISTANCES.get(metric, metric) if isinstance(metric, str) else metric
     if isinstance(metric, str) and metric == "precomputed":
-        whole, b, a = _precomputed(X, Y), None, None
-        n, m = whole.shape
-    else:
-        a, b = _checked(X, Y, metric == "nan_euclidean")
-        n, m = len(a), len(a if b is None else b)
+        whole = _precomputed(X, Y)
+        yield whole if reduce_func is None else _reduced(reduce_func, whole, 0)
+        return
+    a, b = _checked(X, Y, metric == "nan_euclidean")
+    n, m = len(a), len(a if b is None else b)
     limit = (working_memory if working_memory is not None else 1024.0) * 2**20
     step = max(1, int(limit // max(8 * m, 1)))
-    options = kwds | _threads(n_jobs, kwds)
+    options = _derived(a, b, metric, kwds) | _threads(n_jobs, kwds)
     for first in range(0, n, step):
-        if a is None:
-            part = whole[first : first + step]
-        elif first == 0 and step >= n:
-            part = _matrix(a, b, metric, dict(options))
-        else:
-            part = _matrix(a[first : first + step], a if b is None else b, metric, dict(options))
+        whole = b is None and step >= n
+        part = _matrix(a[first : first + step], None if whole else a if b is None else b, metric, dict(options))
         yield part if reduce_func is None else _reduced(reduce_func, part, first)
 
 
@@ -216,10 +248,12 @@ def _reduced(reduce_func: Callable[[np.ndarray, int], Any], part: np.ndarray, fi
     given_back = reduce_func(part, first)
     if given_back is None:
         return None
-    for one in given_back if isinstance(given_back, tuple) else (given_back,):
-        if isinstance(one, tuple) or not (hasattr(one, "__len__") or hasattr(one, "shape")):
-            raise ArrayTypeError(f"reduce_func returned {given_back!r}. Expected sequence(s) of length {size}.")
-        length = one.shape[0] if hasattr(one, "shape") else len(one)
-        if length != size:
-            raise InputError(f"reduce_func returned object of length {length}. Expected same length as input: {size}.")
+    many = isinstance(given_back, tuple)
+    parts = given_back if many else (given_back,)
+    if any(isinstance(one, tuple) or not (hasattr(one, "__len__") or hasattr(one, "shape")) for one in parts):
+        raise ArrayTypeError(f"reduce_func returned {given_back!r}. Expected sequence(s) of length {size}.")
+    lengths = tuple(one.shape[0] if hasattr(one, "shape") else len(one) for one in parts)
+    if any(length != size for length in lengths):
+        shown = lengths if many else lengths[0]
+        raise InputError(f"reduce_func returned object of length {shown}. Expected same length as input: {size}.")
     return given_back

@@ -27,11 +27,13 @@ _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
 class Settings(NamedTuple):
-    """What is in force: ``threads`` (0: all), ``memory`` in bytes (None: 80 % of what is free), ``device``."""
+    """What is in force: ``threads`` (0: all), ``memory`` in bytes (None: 80 % of what is free), ``device``, and the
+    ``precision`` of matrices (None: as each function says)."""
 
     threads: int = 0
     memory: int | None = None
     device: str = "auto"
+    precision: str | None = None
 
 
 def memory_bytes(memory: int | float | str | None) -> int | None:
@@ -68,6 +70,13 @@ def _device(device: str) -> str:
     return device
 
 
+def checked_precision(precision: str | None) -> str | None:
+    """``"f32"``, ``"f64"`` or None."""
+    if precision not in (None, "f32", "f64"):
+        raise RequestError(f"precision: {precision!r} (limit: 'f32' or 'f64')\n  try: precision='f64'")
+    return precision
+
+
 def _environment() -> Settings:
     threads = _threads(os.environ.get("ZIPFOLD_THREADS") or 0)
     memory = memory_bytes(os.environ.get("ZIPFOLD_MEMORY") or None)
@@ -84,7 +93,11 @@ def settings() -> Settings:
 
 @contextlib.contextmanager
 def using(
-    *, threads: int | None = None, memory: int | float | str | None = None, device: str | None = None
+    *,
+    threads: int | None = None,
+    memory: int | float | str | None = None,
+    device: str | None = None,
+    precision: str | None = None,
 ) -> Iterator[Settings]:
     """Settings for a ``with`` block, in this thread and the tasks it starts.
 
@@ -98,6 +111,7 @@ def using(
         before.threads if threads is None else _threads(threads),
         before.memory if memory is None else memory_bytes(memory),
         before.device if device is None else _device(device),
+        before.precision if precision is None else checked_precision(precision),
     )
     token = _current.set(now)
     try:

@@ -55,8 +55,7 @@ def join(
     """
     if not where:
         raise RequestError("where: no condition\n  try: where='abs(x.a - y.a) < 1'")
-    a, b = _numbered(left, right)
-    question = _question(a, b).nan("propagate").select(where, value, join=how)
+    question = _question(left, right).nan("propagate").select(where, value, join=how)
     found = question.run(**run)
     if rows:
         return found
@@ -65,32 +64,17 @@ def join(
     return _beside(left, left if right is None else right, found, suffixes)
 
 
-class _Columns:
-    """Numbers with column names, as :func:`zipfold.pairs` takes them."""
-
-    def __init__(self, names: list[str], array: np.ndarray) -> None:
-        self.columns = names
-        self.array = array
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self.array
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        raise NotImplementedError
-
-
-def _question(a: _Columns, b: _Columns | None) -> Pairs:
-    return pairs(a, b)
-
-
-def _numbered(left: Any, right: Any) -> tuple[_Columns, _Columns | None]:
-    """The columns of both tables as numbers; equal words have equal numbers in all columns of both."""
+def _question(left: Any, right: Any) -> Pairs:
+    """The tables as numbers; equal words have equal numbers in all columns of both."""
     words: dict[str, int] = {}
-    a = _columns(left, "left", words)
-    return a, None if right is None else _columns(right, "right", words)
+    names, a = _columns(left, "left", words)
+    if right is None:
+        return pairs(a, names=names)
+    others, b = _columns(right, "right", words)
+    return pairs(a, b, names=(names, others))
 
 
-def _columns(table: Any, name: str, words: dict[str, int]) -> _Columns:
+def _columns(table: Any, name: str, words: dict[str, int]) -> tuple[list[str], np.ndarray]:
     if not hasattr(table, "__arrow_c_stream__"):
         kind = type(table).__name__
         raise ArrayTypeError(f"{name}: a table is wanted, here is a {kind}\n  try: pandas.DataFrame(…), or zf.pairs")
@@ -104,7 +88,7 @@ def _columns(table: Any, name: str, words: dict[str, int]) -> _Columns:
             there = ~np.isnan(values)
             values = np.where(there, places[np.where(there, values, 0).astype(np.int64)], np.nan)
         out.append(values)
-    return _Columns([column[0] for column in columns], np.ascontiguousarray(np.column_stack(out)))
+    return [column[0] for column in columns], np.ascontiguousarray(np.column_stack(out))
 
 
 def _library(table: Any) -> str:

@@ -68,7 +68,7 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "command": verb,
             "n": [job.space.n, job.space.m],
             "plan": outcome.plan,
-            "counts": {"cells": outcome.cells, "evaluated": tally.counted + tally.far + tally.nan, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+            "counts": {"cells": outcome.cells, "evaluated": outcome.cells - tally.skipped - tally.settled, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
@@ -88,8 +88,13 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     } else {
         String::new()
     };
+    let pruned = if outcome.plan.prune.is_on() {
+        format!(", {} skipped and {} settled by bounds", tally.skipped, tally.settled)
+    } else {
+        String::new()
+    };
     let held = human_bytes(*peak_bytes);
-    eprintln!("{} pairs{skipped} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total);
+    eprintln!("{} pairs{skipped}{pruned} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total);
     outputs.iter().for_each(|o| eprintln!("wrote {o}"));
     Ok(())
 }

@@ -16,6 +16,7 @@ pub mod table;
 pub use budget::{Budget, Reservation, Reserved};
 pub use describe::{Data, Job, describe};
 pub use error::{Blame, Error, Result, Span};
+pub use fold::Tally;
 pub use pair::Side;
 pub use problem::Problem;
 pub use space::{Cell, Cells, Space};

@@ -480,7 +480,7 @@ impl Launch<'_> {
                 some.map(|at| (values[at], u64::from(indices[at]))).collect::<Vec<_>>()
             };
             let lists: Vec<_> = (0..n).into_par_iter().map(list).collect();
-            state.merge(f, &NearestState::of_lists(self.anchors.start, lists));
+            state.merge(f, &NearestState::of_rows(self.anchors.start, lists));
         }
         Ok(tally)
     }

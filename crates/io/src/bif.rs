@@ -10,24 +10,15 @@ use zipfold_core::{Error, Result};
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str) -> Result<Network> {
-    let mut lex = Lexer::bif(text);
-    let mut draft = Draft::default();
-    let run = |lex: &mut Lexer<'_>, draft: &mut Draft| -> Result<()> {
-        while let Some(token) = lex.next()? {
-            match token {
-                Token::Word("network") => {
-                    lex.until("{")?;
-                    lex.block()?;
-                }
-                Token::Word("variable") => variable(lex, draft)?,
-                Token::Word("probability") => probability(lex, draft)?,
-                other => return Err(lex.unexpected(other, "network, variable or probability")),
-            }
+    Draft::read(Lexer::bif(text), |lex, draft, token| match token {
+        Token::Word("network") => {
+            lex.until("{")?;
+            lex.block()
         }
-        Ok(())
-    };
-    run(&mut lex, &mut draft).map_err(|e| e.at_least(lex.place()))?;
-    draft.finish()
+        Token::Word("variable") => variable(lex, draft),
+        Token::Word("probability") => probability(lex, draft),
+        other => Err(lex.unexpected(other, "network, variable or probability")),
+    })
 }
 
 /// `variable NAME { type discrete [ k ] { a, b, … }; property …; }`
@@ -64,13 +55,7 @@ fn variable(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
 
 /// `probability ( CHILD | A, B ) { (a, b) p, q; … }`, or `table p, q, …;`, or `default p, q;`
 fn probability(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
-    lex.expect("(")?;
-    let child = lex.name()?.to_string();
-    let parents = match lex.some()? {
-        Token::Sign(")") => Vec::new(),
-        Token::Sign("|") => lex.names_until(")")?,
-        other => return Err(lex.unexpected(other, "| or )")),
-    };
+    let (child, parents) = lex.family()?;
     let mut table = draft.table(&child, &parents)?;
     lex.expect("{")?;
     loop {

@@ -10,28 +10,19 @@ use zipfold_core::{Error, Result};
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str) -> Result<Network> {
-    let mut lex = Lexer::hugin(text);
-    let mut draft = Draft::default();
-    let run = |lex: &mut Lexer<'_>, draft: &mut Draft| -> Result<()> {
-        while let Some(token) = lex.next()? {
-            match token {
-                Token::Word("net" | "class") => {
-                    lex.until("{")?;
-                    lex.block()?;
-                }
-                Token::Word("node") => node(lex, draft)?,
-                Token::Word("discrete") => {
-                    lex.expect_word("node")?;
-                    node(lex, draft)?;
-                }
-                Token::Word("potential") => potential(lex, draft)?,
-                other => return Err(lex.unexpected(other, "net, node or potential")),
-            }
+    Draft::read(Lexer::hugin(text), |lex, draft, token| match token {
+        Token::Word("net" | "class") => {
+            lex.until("{")?;
+            lex.block()
         }
-        Ok(())
-    };
-    run(&mut lex, &mut draft).map_err(|e| e.at_least(lex.place()))?;
-    draft.finish()
+        Token::Word("node") => node(lex, draft),
+        Token::Word("discrete") => {
+            lex.expect_word("node")?;
+            node(lex, draft)
+        }
+        Token::Word("potential") => potential(lex, draft),
+        other => Err(lex.unexpected(other, "net, node or potential")),
+    })
 }
 
 fn node(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
@@ -56,13 +47,7 @@ fn node(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
 }
 
 fn potential(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
-    lex.expect("(")?;
-    let child = lex.name()?.to_string();
-    let parents = match lex.some()? {
-        Token::Sign(")") => Vec::new(),
-        Token::Sign("|") => lex.names_until(")")?,
-        other => return Err(lex.unexpected(other, "| or )")),
-    };
+    let (child, parents) = lex.family()?;
     let mut table = draft.table(&child, &parents)?;
     lex.expect("{")?;
     loop {

@@ -1,6 +1,7 @@
 //! The choice of a plan: tile sides from caches and folds, precision, predicted time.
 
 use crate::machine::{Isa, Machine};
+use crate::prune::{self, Prune};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub seconds: f64,
     /// What bounds them.
     pub bound: String,
+    /// Whether bounds leave pairs out.
+    pub prune: Prune,
     /// Why each choice was made.
     pub reasons: Vec<String>,
     /// Choices made by hand.
@@ -46,7 +49,7 @@ pub struct Plan {
     pub choices: Settings,
 }
 
-const KEYS: [&str; 5] = ["tile.rows", "tile.cols", "isa", "unit", "family"];
+const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
 
 /// Plans `job` for `machine`.
 ///
@@ -57,14 +60,16 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let isa = isa(machine, settings)?;
     let precision = precision(job);
     let mut reasons = vec![];
-    let tiling = tiling(job, machine, settings, &mut reasons)?;
-    let tiles = tiling.tiles(&job.space).len();
+    let prune = prune::choose(job, settings, &mut reasons)?;
+    let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
+    let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
     let cells = job.space.size()?;
     let lanes = (isa.lanes() * 8 / precision.bytes()) as f64;
-    let compute = cells as f64 * operations / (lanes * machine.vector_rate * machine.threads as f64);
+    let evaluated = cells as f64 * prune.evaluated.unwrap_or(1.0);
+    let compute = evaluated * operations / (lanes * machine.vector_rate * machine.threads as f64);
     let (n, m) = (job.space.n, job.space.m);
     let write = job.folds.iter().map(|f| dense_bytes(f, n, m, precision)).sum::<u64>() as f64 / machine.write_rate;
     let bound = if write > compute { "writing the result" } else { "arithmetic" };
@@ -79,9 +84,11 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         cells,
         tiles,
         operations,
-        peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>() + working_bytes(job, machine.threads, tiling),
+        peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>()
+            + working_bytes(job, machine.threads, tiling, prune),
         seconds: compute.max(write),
         bound: bound.into(),
+        prune,
         reasons,
         choices: settings.clone(),
     })
@@ -137,7 +144,13 @@ fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
     }
 }
 
-fn tiling(job: &Job, machine: &Machine, settings: &Settings, reasons: &mut Vec<String>) -> Result<Tiling> {
+fn tiling(
+    job: &Job,
+    machine: &Machine,
+    settings: &Settings,
+    prune: Prune,
+    reasons: &mut Vec<String>,
+) -> Result<Tiling> {
     let nearest = job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
     // A block of columns (one panel) stays in the second-level cache while the rows of the tile pass over it.
     let panel = BLOCK * job.low.dim.max(1) * 8;
@@ -148,6 +161,11 @@ fn tiling(job: &Job, machine: &Machine, settings: &Settings, reasons: &mut Vec<S
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }
+    let (rows, wide) = match prune.is_on() {
+        // All columns, so that the tree is walked from its top; enough tiles for every thread to find work at the end.
+        true => ((job.space.n / (machine.threads * 32)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
+        false => (rows, wide),
+    };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)))
 }
@@ -184,7 +202,7 @@ pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64
 }
 
 /// Bytes of hoisted rows and of what the threads hold.
-pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
+pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) -> u64 {
     let side =
         |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
     let nodes = job.low.formula.nodes().len() as u64;
@@ -193,6 +211,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling) -> u64 {
     let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
     let gathered = 2 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
-    let packed = if job.low.dim >= 16 { 2 } else { 1 };
-    packed * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
+    // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
+    let copies = if prune.is_on() { 7 } else { 1 + u64::from(job.low.dim >= 16) };
+    copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
 }

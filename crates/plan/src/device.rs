@@ -1,6 +1,7 @@
 //! Facts of a device, and the plan for it.
 
 use crate::choose::{Plan, Settings};
+use crate::prune::Prune;
 use crate::tiles::Tiling;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Error, Job, Precision, Result};
@@ -82,6 +83,8 @@ impl Facts {
 pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Result<Plan> {
     let mut plan = host;
     plan.backend = facts.id();
+    // Devices sweep all pairs; the host, should it take over, must walk the same cells.
+    plan.prune = Prune::default();
     if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
         plan.tiling = tiling(job, facts, settings)?;
     }

@@ -44,9 +44,19 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
             "tiles      {} of {} × {} cells, {} to a unit",
             plan.tiles, plan.tiling.rows, plan.tiling.cols, plan.tiles_per_unit
         ),
+        format!("pruning    {}", pruning(job, plan)),
         format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
         format!("predicted  {:.3} s, bound by {}", plan.seconds, plan.bound),
     ];
     lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
     lines.join("\n")
+}
+
+fn pruning(job: &Job, plan: &Plan) -> String {
+    let expected = |share: f64| format!(", about {:.3} % of the pairs evaluated", 100.0 * share);
+    match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
+        (true, _) => format!("by bounds of boxes{}", plan.prune.evaluated.map(expected).unwrap_or_default()),
+        (false, true) => "off".into(),
+        (false, false) => "does not apply".into(),
+    }
 }

@@ -5,6 +5,7 @@ pub mod choose;
 pub mod device;
 pub mod explain;
 pub mod machine;
+pub mod prune;
 pub mod tiles;
 
 pub use choose::{Plan, Settings, choose};

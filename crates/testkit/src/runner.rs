@@ -43,7 +43,8 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let answer = oracle::run(&job)?;
     let by_oracle = numbers(&job, &answer);
     let mut found = expected(case, &by_oracle);
-    for variant in variants(case) {
+    let prunable = zipfold::plan::prune::mode(&job).is_some();
+    for variant in variants(case, prunable) {
         let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
         let job = describe(&wide, data.clone())?;
         let got = on_engine(&wide, &job, &variant)?;
@@ -119,14 +120,20 @@ pub fn isas() -> Vec<&'static str> {
     [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= have).map(Isa::name).collect()
 }
 
-fn variants(case: &Case) -> Vec<Variant> {
-    let settings = &case.rest.set;
+/// Every instruction set, 1 and 2 threads, two tilings; pruned and not, where the case can be pruned.
+fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
+    let given = &case.rest.set;
+    let ways: &[&str] = if prunable && !given.contains_key("prune") { &["off", "on"] } else { &[""] };
     let of = |isa| {
-        [(1, 0), (2, 128), (2, 0), (1, 128)].map(|(threads, tile)| Variant {
-            isa,
-            threads,
-            tile,
-            settings: settings.clone(),
+        let sizes = [(1, 0), (2, 128), (2, 0), (1, 128)].into_iter();
+        sizes.flat_map(move |(threads, tile)| {
+            ways.iter().map(move |prune| {
+                let mut settings = given.clone();
+                if !prune.is_empty() {
+                    settings.insert("prune".into(), prune.to_string());
+                }
+                Variant { isa, threads, tile, settings }
+            })
         })
     };
     isas().into_iter().flat_map(of).collect()
@@ -147,8 +154,10 @@ pub fn on_engine(problem: &Problem, job: &Job, variant: &Variant) -> Result<Vec<
 fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<String> {
     let each = got.iter().zip(wanted).enumerate();
     let odd = each.filter_map(|(fold, (g, w))| difference(g, w, same).map(|d| (fold, d)));
-    odd.map(|(fold, d)| format!("{} x{} tile {} fold {fold}: {d}", variant.isa, variant.threads, variant.tile))
-        .collect()
+    odd.map(|(fold, d)| {
+        format!("{} x{} tile {} {:?} fold {fold}: {d}", variant.isa, variant.threads, variant.tile, variant.settings)
+    })
+    .collect()
 }
 
 /// How values in single precision are bounded: named metrics have a scale, and matrices alone are computed so.

@@ -1,6 +1,7 @@
 //! What folds tiles: the host's processor, or a device with the host behind it when it fails.
 
 use crate::run::Options;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Result};
@@ -112,6 +113,20 @@ impl<'j, T: Element> Worker<'j, T> {
                 Ok(Worker::Host(Box::new(Engine::load(job, plan))))
             }
             Err(e) => Err(e),
+        }
+    }
+    /// The same worker, which leaves a tile on the host when `stop` is set.
+    pub fn until(self, stop: Option<&'j AtomicBool>) -> Self {
+        match self {
+            Worker::Host(engine) => Worker::Host(Box::new(engine.until(stop))),
+            device => device,
+        }
+    }
+    /// The rows of x in the order in which states number them, where that is not the order given.
+    pub fn order(&self) -> Option<&[u32]> {
+        match self {
+            Worker::Host(engine) => engine.order(),
+            Worker::Device(_) => None,
         }
     }
     /// Folds the cells of consecutive `tiles`.

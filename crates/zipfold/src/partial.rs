@@ -6,7 +6,7 @@ use zipfold_core::fold::{State, Tally};
 use zipfold_core::{Error, Job, Problem, Result};
 use zipfold_plan::Plan;
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x01";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x02";
 
 /// The mergeable state of a part of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Fnv {
     }
 }
 
-/// The key of a run: problem, tables, tiling, precision and share.
+/// The key of a run: problem, tables, tiling (of sorted rows, if pruned), precision and share.
 pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> String {
     let mut hash = Fnv::default();
     hash.add(serde_json::to_string(problem).unwrap_or_default().as_bytes());
@@ -78,7 +78,8 @@ pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usiz
         hash.word(table.cols() as u64);
         (0..table.rows() * table.cols()).for_each(|at| hash.word(table.elements().get(at).to_bits()));
     }
-    hash.add(format!("{:?} {:?} {shard:?}", plan.tiling, plan.precision).as_bytes());
+    let pruned = plan.prune.is_on();
+    hash.add(format!("{:?} {:?} {shard:?} {pruned}", plan.tiling, plan.precision).as_bytes());
     format!("{:016x}", hash.finish())
 }
 

@@ -250,7 +250,9 @@ fn run_typed<T: Typed>(
     };
     let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let workers = Workers::of(job, &plan)?;
-    let engine = workers.install(|| Worker::<T>::load(job, &plan, device))?;
+    // A wave that ends early would lose what a checkpoint at its end keeps.
+    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
+    let engine = workers.install(|| Worker::<T>::load(job, &plan, device))?.until(at_once);
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -281,8 +283,9 @@ fn run_typed<T: Typed>(
 /// Everything proportional to the data is asked for before work starts.
 fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut held =
-        vec![options.budget.reserve(working_bytes(job, plan.threads, plan.tiling), "hoisted rows and tiles")?];
+    let mut held = vec![
+        options.budget.reserve(working_bytes(job, plan.threads, plan.tiling, plan.prune), "hoisted rows and tiles")?,
+    ];
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
         if dense > 0 && matches!(target, Target::Memory) {
@@ -367,7 +370,8 @@ fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -
 
 /// Units run between two merges.
 fn wave_units(plan: &Plan) -> usize {
-    plan.threads * 4
+    // Pruned units differ in their work, so that more of them are needed to even it out.
+    plan.threads * if plan.prune.is_on() { 16 } else { 4 }
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -381,7 +385,7 @@ fn loop_units<T: Typed>(
     resumed: Option<Partial>,
     options: &Options<'_>,
 ) -> Result<Partial> {
-    let mut tiles = plan.tiling.tiles(&job.space);
+    let mut tiles = plan.tiling.tiles(&zipfold_plan::prune::walked(job, plan.prune));
     if let Some((index, parts)) = options.shard {
         tiles = plan.tiling.share(&job.space, tiles, index, parts);
     }
@@ -391,13 +395,11 @@ fn loop_units<T: Typed>(
     let mut merged = resumed.unwrap_or_else(|| {
         let start = |f: &Fold| match f {
             // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
-            Fold::Rows(_) if options.shard.is_some() => State::Rows(RowState::part()),
+            Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => State::Rows(RowState::part()),
             other => other.identity(n, m),
         };
         Partial::start(key, job.folds.iter().map(start).collect())
     });
-    // A wave that ends early would lose what a checkpoint at its end keeps.
-    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     while merged.tiles_done < tiles.len() {
@@ -405,9 +407,9 @@ fn loop_units<T: Typed>(
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
         let done: Vec<Result<UnitState>> =
-            workers.install(|| wave.par_iter().map(|unit| run_unit(engine, unit, places, at_once)).collect());
+            workers.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
-            merge_unit(job, &mut merged, unit?);
+            merge_unit(job, &mut merged, unit?, engine.order());
         }
         if let Ok(mut found) = places.found.lock() {
             found.clear();
@@ -439,19 +441,6 @@ fn loop_units<T: Typed>(
     Ok(merged)
 }
 
-/// Tiles in order, unless the run is to stop.
-fn run_unit<T: Typed>(
-    engine: &Worker<'_, T>,
-    unit: &[Tile],
-    places: &Places<T>,
-    stop: Option<&AtomicBool>,
-) -> Result<UnitState> {
-    match stop {
-        Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Blame::Interrupted, "interrupted")),
-        _ => engine.run(unit, places),
-    }
-}
-
 /// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.
 fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
     for place in &places.items {
@@ -463,9 +452,12 @@ fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
     Ok(())
 }
 
-fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState) {
+fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState, order: Option<&[u32]>) {
     for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {
-        fold.merge(into, from);
+        match order {
+            Some(order) => fold.merge_sorted(into, from, order),
+            None => fold.merge(into, from),
+        }
     }
     merged.tally.merge(&unit.tally);
 }

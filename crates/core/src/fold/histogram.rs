@@ -115,6 +115,16 @@ impl Histogram {
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
         self.axes.iter().fold(0, |at, axis| at * (axis.bins() + 2) + axis.place(values(axis.root), self.closed))
     }
+    /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
+    #[inline]
+    fn inside(&self, cell: usize) -> bool {
+        let mut rest = cell;
+        self.axes.iter().rev().all(|axis| {
+            let place = rest % (axis.bins() + 2);
+            rest /= axis.bins() + 2;
+            place >= 1 && place <= axis.bins()
+        })
+    }
 }
 
 /// 2^FRACTION over the power of two at or above `largest`.
@@ -149,6 +159,9 @@ impl HistogramState {
     pub fn absorb(&mut self, fold: &Histogram, i: usize, j: usize, values: impl Fn(usize) -> f64) {
         let cell = fold.cell(&values);
         self.counts[cell] += 1;
+        if (fold.weights.is_none() && !fold.mean) || !fold.inside(cell) {
+            return;
+        }
         if let Some([a, b]) = &fold.weights {
             self.weights[cell] += (a[i] * b[j] * self.units.0) as i128;
         }
@@ -156,10 +169,7 @@ impl HistogramState {
             let axis = &fold.axes[0];
             let v = values(axis.root);
             let v = if axis.squared { v.sqrt() } else { v };
-            let inside = cell / (self.counts.len() / (axis.bins() + 2));
-            if inside >= 1 && inside <= axis.bins() {
-                self.sums[cell] += (v * self.units.1) as i128;
-            }
+            self.sums[cell] += (v * self.units.1) as i128;
         }
     }
     /// Adds another state.

@@ -65,6 +65,10 @@ pub struct Tally {
     pub far: u64,
     /// Cells left out because their value is NaN.
     pub nan: u64,
+    /// Cells, counted or far, that bounds left out: no value of theirs could change the answer.
+    pub skipped: u64,
+    /// Cells, counted, whose part in the answer bounds settled.
+    pub settled: u64,
     /// The first cell (i, j) whose value is NaN, if any.
     pub first_nan: Option<(u64, u64)>,
 }
@@ -75,6 +79,8 @@ impl Tally {
         self.counted += other.counted;
         self.far += other.far;
         self.nan += other.nan;
+        self.skipped += other.skipped;
+        self.settled += other.settled;
         self.first_nan = match (self.first_nan, other.first_nan) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -107,6 +113,16 @@ impl Fold {
                     n as u64
                 }
             }
+        }
+    }
+    /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds whose answer does not depend on the
+    /// order of values.
+    pub fn merge_sorted(&self, into: &mut State, from: State, order: &[u32]) {
+        match (self, into, from) {
+            (Fold::Rows(f), State::Rows(a), State::Rows(b)) => a.merge_sorted(f, &b, order),
+            (Fold::Nearest(f), State::Nearest(a), State::Nearest(b)) => a.merge_sorted(f, &b, order),
+            (Fold::Select(_), State::Select(a), State::Select(b)) => a.merge_sorted(b, order),
+            (_, into, from) => self.merge(into, from),
         }
     }
     /// Adds the state of a later part of the space.

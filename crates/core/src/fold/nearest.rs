@@ -40,8 +40,8 @@ impl NearestState {
     pub fn part(start: usize, rows: usize) -> Self {
         NearestState { start, rows: vec![vec![]; rows] }
     }
-    /// Candidates of consecutive rows from `start`: each list sorted, values negated when the largest are wanted.
-    pub fn of_lists(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
+    /// The lists of consecutive rows from `start`: each at most k, sorted.
+    pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
     /// Offers a run of values of row `row` for columns from `first`.
@@ -67,16 +67,22 @@ impl NearestState {
     /// Adds candidates of another part.
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {
-            let mine = &mut self.rows[part.start + at - self.start];
-            if mine.is_empty() {
-                mine.clone_from(theirs);
-                continue;
-            }
-            let mut all = std::mem::take(mine);
-            all.extend_from_slice(theirs);
-            all.sort_unstable_by(order);
-            all.truncate(fold.k);
-            *mine = all;
+            self.merge_row(fold, part.start + at, theirs);
+        }
+    }
+    /// Adds candidates of another part, whose row r is row `order[r]` here.
+    pub fn merge_sorted(&mut self, fold: &Nearest, part: &NearestState, order: &[u32]) {
+        for (at, theirs) in part.rows.iter().enumerate() {
+            self.merge_row(fold, order[part.start + at] as usize, theirs);
+        }
+    }
+    fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {
+        let mine = &mut self.rows[row - self.start];
+        let first = mine.is_empty();
+        mine.extend_from_slice(theirs);
+        if !first {
+            mine.sort_unstable_by(order);
+            mine.truncate(fold.k);
         }
     }
     /// Indices (−1 where a row has fewer than k) and values (NaN there), each rows × k.

@@ -234,6 +234,19 @@ impl RowState {
     pub fn part() -> Self {
         RowState { acc: vec![], counts: vec![], pieces: vec![] }
     }
+    /// A piece of any length, of a fold whose answer does not depend on the order of values.
+    pub fn of_piece(piece: RowPiece) -> Self {
+        RowState { acc: vec![], counts: vec![], pieces: vec![(piece.start, piece.acc, piece.counts)] }
+    }
+    /// Adds the pieces of `part`, whose row r is row `order[r]` here, one row at a time.
+    pub fn merge_sorted(&mut self, fold: &RowFold, part: &RowState, order: &[u32]) {
+        let stride = fold.stride();
+        for (start, acc, counts) in &part.pieces {
+            for (row, count) in counts.iter().enumerate() {
+                self.add(fold, order[start + row] as usize, &acc[row * stride..(row + 1) * stride], &[*count]);
+            }
+        }
+    }
     /// Appends a piece; pieces of a row must come in canonical order (column blocks ascending).
     pub fn push(&mut self, piece: RowPiece) {
         debug_assert!(piece.counts.len() <= BLOCK);

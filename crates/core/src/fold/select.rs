@@ -64,18 +64,56 @@ impl SelectState {
             self.matched[other.start - self.start + at] |= yes;
         }
     }
+    /// Adds another state, whose row r is row `order[r]` here.
+    pub fn merge_sorted(&mut self, other: SelectState, order: &[u32]) {
+        self.pairs.extend(other.pairs);
+        self.values.extend(other.values);
+        for (at, yes) in other.matched.iter().enumerate() {
+            self.matched[order[other.start + at] as usize - self.start] |= yes;
+        }
+    }
     /// Bytes held, and as many again for sorting the matches and writing them as columns.
     pub fn bytes(&self) -> u64 {
         2 * (self.pairs.capacity() * 16 + self.values.capacity() * 8) as u64 + self.matched.len() as u64
     }
     /// Sorts an inner join by (i, j).
     pub fn sort(&mut self) {
-        if self.values.is_empty() {
-            self.pairs.sort_unstable();
+        if self.pairs.is_sorted() {
             return;
         }
-        let mut both: Vec<_> = self.pairs.drain(..).zip(self.values.drain(..)).collect();
-        both.sort_unstable_by_key(|(pair, _)| *pair);
-        (self.pairs, self.values) = both.into_iter().unzip();
+        if self.values.is_empty() {
+            sort_by_row(&mut self.pairs, |p| p.0);
+            return;
+        }
+        let mut both: Vec<_> = self.pairs.drain(..).zip(self.values.drain(..).map(f64::to_bits)).collect();
+        sort_by_row(&mut both, |(pair, _)| pair.0);
+        (self.pairs, self.values) = both.into_iter().map(|(p, v)| (p, f64::from_bits(v))).unzip();
     }
+}
+
+/// Sorts by row first: a counting sort over the rows, where there are not many more of them than items, then each row.
+fn sort_by_row<T: Copy + Ord + Default>(items: &mut Vec<T>, row: impl Fn(&T) -> u64) {
+    let rows = items.iter().map(|i| row(i) + 1).max().unwrap_or(0);
+    if rows > items.len() as u64 * 8 {
+        items.sort_unstable();
+        return;
+    }
+    let mut starts = vec![0usize; rows as usize + 1];
+    items.iter().for_each(|i| starts[row(i) as usize + 1] += 1);
+    for r in 0..rows as usize {
+        starts[r + 1] += starts[r];
+    }
+    let mut out = vec![T::default(); items.len()];
+    for item in items.iter() {
+        let place = &mut starts[row(item) as usize];
+        out[*place] = *item;
+        *place += 1;
+    }
+    // Every start has moved to the end of its row.
+    let mut from = 0;
+    for to in starts.into_iter().take(rows as usize) {
+        out[from..to].sort_unstable();
+        from = to;
+    }
+    *items = out;
 }

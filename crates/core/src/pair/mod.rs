@@ -1,6 +1,8 @@
 //! The pair formula: what one cell's value is.
 
+pub mod bounds;
 pub mod eval;
+pub mod interval;
 mod lex;
 pub mod lower;
 pub mod named;

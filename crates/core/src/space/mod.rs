@@ -1,6 +1,7 @@
 //! The cells to visit, and the periodic boxes that differences live in.
 
 pub mod cell;
+pub mod curve;
 mod shape;
 
 pub use cell::Cell;

@@ -6,6 +6,7 @@
 
 mod edges;
 mod points;
+mod strips;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -14,22 +15,24 @@ mod uniform;
 
 pub use edges::Edges;
 pub use points::{Frame, Points};
+pub use strips::{Binning, Strip};
 
 use crate::simd::Isa;
 use points::Near;
 use std::marker::PhantomData;
 use std::ops::Range;
+use strips::Form;
 use sweep::{Binner, Sweep};
-use table::Table;
-use uniform::Scale;
 
 /// Private copies of the bins: neighbouring increments never meet in one counter.
 pub const COPIES: usize = 8;
 /// Counters that may be copied: beyond, the copies would leave the L1 cache.
 const COPIED: usize = 1024;
 
-/// Columns that are swept at once.
+/// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
 const CHUNK: usize = 1 << 26;
+/// Fewer pairs are not worth any preparation.
+const SMALL: usize = 256;
 
 /// Which pairs of rows × cols are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,11 @@ pub enum Pairs {
     All,
     /// Those with i < j.
     Above,
+}
+
+/// Private copies of the counters of a histogram.
+fn copies(edges: &Edges) -> usize {
+    if edges.bins() + 3 <= COPIED { COPIES } else { 1 }
 }
 
 /// The counts of a finished histogram.
@@ -73,7 +81,7 @@ impl<'e> Histogram<'e> {
     /// An empty histogram.
     pub fn new(edges: &'e Edges) -> Histogram<'e> {
         let slots = edges.bins() + 3;
-        let copies = if slots <= COPIED { COPIES } else { 1 };
+        let copies = copies(edges);
         // The upper half takes what tables leave undecided.
         let private = vec![0; slots.next_power_of_two() * copies * 2];
         Histogram { edges, slots: vec![0; slots], private, copies, pending: 0, undecided: 0, fast: true }
@@ -97,50 +105,50 @@ impl<'e> Histogram<'e> {
     pub fn add(&mut self, isa: Isa, x: &Points, rows: Range<usize>, y: &Points, cols: Range<usize>, pairs: Pairs) {
         assert!(rows.end <= x.len() && cols.end <= y.len(), "pairs outside the points");
         assert_eq!(x.frame(), y.frame(), "points in different frames");
-        let work = Work { x, y, rows, cols, pairs };
-        if !self.fast || work.is_small() {
-            return self.add_exactly(&work);
+        if self.fast && rows.len().saturating_mul(cols.len()) >= SMALL {
+            let binning = Binning::new(self.edges, x, y);
+            return self.add_strips(isa, &binning, x, y, &[Strip { rows, spans: vec![cols] }], pairs);
         }
-        if let Some(uniform) = self.edges.as_uniform() {
-            if let Some(scale) = Scale::<f32>::new(uniform, x, y) {
-                self.sweep(isa, &work, scale);
-            } else if let Some(scale) = Scale::<f64>::new(uniform, x, y) {
-                self.sweep(isa, &work, scale);
-            } else {
-                self.add_exactly(&work);
-            }
-        } else if let Some(table) = Table::<f32>::new(self.edges, self.copies, x, y) {
-            self.sweep(isa, &work, table);
-        } else if let Some(table) = Table::<f64>::new(self.edges, self.copies, x, y) {
-            self.sweep(isa, &work, table);
-        } else {
-            self.add_exactly(&work);
+        let work = Work { x, y, strips: &[Strip { rows, spans: vec![cols] }], pairs };
+        self.add_exactly(&work);
+    }
+
+    /// Counts the pairs of `strips`; `binning` is of the same edges and points.
+    ///
+    /// # Panics
+    /// If the ranges end outside the points, or the frames have different dimensions.
+    pub fn add_strips(&mut self, isa: Isa, binning: &Binning, x: &Points, y: &Points, strips: &[Strip], pairs: Pairs) {
+        let inside = |s: &Strip| s.rows.end <= x.len() && s.spans.iter().all(|c| c.end <= y.len());
+        assert!(strips.iter().all(inside), "pairs outside the points");
+        assert_eq!(x.frame(), y.frame(), "points in different frames");
+        let work = Work { x, y, strips, pairs };
+        match &binning.0 {
+            Form::SingleScale(b) => self.sweep::<f32, _>(isa, &work, b),
+            Form::DoubleScale(b) => self.sweep::<f64, _>(isa, &work, b),
+            Form::SingleTable(b) => self.sweep::<f32, _>(isa, &work, b),
+            Form::DoubleTable(b) => self.sweep::<f64, _>(isa, &work, b),
+            Form::Exact => self.add_exactly(&work),
         }
     }
 
-    fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: B) {
+    fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
         let sparse = work.share_in_range(self.edges) < if B::QUEUES { 0.6 } else { 0.1 };
-        // Column chunks bound what one group of anchors can add to a private counter.
-        for start in work.cols.clone().step_by(CHUNK) {
-            let work = Work { cols: start..work.cols.end.min(start + CHUNK), ..work.clone() };
-            if self.copies == COPIES {
-                T::dispatch(
-                    isa,
-                    Sweep::<T, B, 3> { work, binner: &binner, sparse, histogram: self, near: PhantomData },
-                );
-            } else {
-                T::dispatch(
-                    isa,
-                    Sweep::<T, B, 0> { work, binner: &binner, sparse, histogram: self, near: PhantomData },
-                );
-            }
+        let work = work.clone();
+        if self.copies == COPIES {
+            T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, near: PhantomData });
+        } else {
+            T::dispatch(isa, Sweep::<T, B, 0> { work, binner, sparse, histogram: self, near: PhantomData });
         }
     }
 
     fn add_exactly(&mut self, work: &Work<'_>) {
-        for i in work.rows.clone() {
-            for j in work.columns_of(i) {
-                self.count_exactly(work, i, j);
+        for strip in work.strips {
+            for i in strip.rows.clone() {
+                for cols in &strip.spans {
+                    for j in work.columns_of(i, cols) {
+                        self.count_exactly(work, i, j);
+                    }
+                }
             }
         }
     }
@@ -209,32 +217,30 @@ impl Counts {
 struct Work<'a> {
     x: &'a Points,
     y: &'a Points,
-    rows: Range<usize>,
-    cols: Range<usize>,
+    strips: &'a [Strip],
     pairs: Pairs,
 }
 
 impl Work<'_> {
-    fn columns_of(&self, i: usize) -> Range<usize> {
+    fn columns_of(&self, i: usize, cols: &Range<usize>) -> Range<usize> {
         match self.pairs {
-            Pairs::All => self.cols.clone(),
-            Pairs::Above => self.cols.start.max(i + 1)..self.cols.end,
+            Pairs::All => cols.clone(),
+            Pairs::Above => cols.start.max(i + 1)..cols.end,
         }
-    }
-
-    /// Too few pairs to be worth any preparation.
-    fn is_small(&self) -> bool {
-        self.rows.len().saturating_mul(self.cols.len()) < 256
     }
 
     /// The share of pairs below the last edge, by a sample.
     fn share_in_range(&self, edges: &Edges) -> f64 {
         const SAMPLE: usize = 256;
         let last = edges.squares()[edges.bins()];
+        let at = |n: usize, r: &Range<usize>, step: usize| r.start + (n * step + step / 2) % r.len().max(1);
         let inside = (0..SAMPLE).filter(|n| {
-            let at = |r: &Range<usize>, step: usize| r.start + (n * step + step / 2) % r.len();
-            self.x.squared_distance(at(&self.rows, 7919), self.y, at(&self.cols, 104_729)) < last
+            let strip = &self.strips[at(*n, &(0..self.strips.len()), 31_337)];
+            let Some(cols) = strip.spans.get(at(*n, &(0..strip.spans.len()), 15_485_863)) else { return false };
+            let some = !strip.rows.is_empty() && !cols.is_empty();
+            let pair = || self.x.squared_distance(at(*n, &strip.rows, 7919), self.y, at(*n, cols, 104_729));
+            some && pair() < last
         });
-        inside.count() as f64 / SAMPLE as f64
+        if self.strips.is_empty() { 0.0 } else { inside.count() as f64 / SAMPLE as f64 }
     }
 }

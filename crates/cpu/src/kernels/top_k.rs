@@ -17,7 +17,11 @@ pub struct TopK<T> {
 }
 
 /// By value, then index; NaN behind all numbers.
+#[inline(always)]
 fn order<T: Element>(a: &(T, u32), b: &(T, u32)) -> Ordering {
+    if a.0 < b.0 {
+        return Ordering::Less;
+    }
     let nan = |x: T| x.partial_cmp(&x).is_none();
     let values = a.0.partial_cmp(&b.0).unwrap_or_else(|| nan(a.0).cmp(&nan(b.0)));
     values.then(a.1.cmp(&b.1))
@@ -43,7 +47,15 @@ impl<T: Element> TopK<T> {
     /// Offers `values`, whose indices start at `base`. Rows may come in pieces and in any order.
     pub fn offer(&mut self, isa: Isa, values: &[T], base: u32) {
         if self.k > 0 {
-            T::dispatch(isa, Row { top: self, values, base });
+            T::dispatch(isa, Row { top: self, values, name: |at| base.wrapping_add(at as u32) });
+        }
+    }
+
+    /// Offers `values` under the indices `names` (as many); they may come in any order.
+    pub fn offer_named(&mut self, isa: Isa, values: &[T], names: &[u32]) {
+        if self.k > 0 {
+            let values = &values[..values.len().min(names.len())];
+            T::dispatch(isa, Row { top: self, values, name: |at| names[at] });
         }
     }
 
@@ -61,9 +73,16 @@ impl<T: Element> TopK<T> {
             return;
         }
         if self.k <= INSERTED {
-            let at = self.entries.partition_point(|e| order(e, &entry) == Ordering::Less);
-            self.entries.insert(at, entry);
-            self.entries.truncate(self.k);
+            // By steps from the end: lists are short, and most that enter enter late.
+            if self.entries.len() < self.k {
+                self.entries.push(entry);
+            }
+            let mut at = self.entries.len() - 1;
+            while at > 0 && order(&entry, &self.entries[at - 1]) == Ordering::Less {
+                self.entries[at] = self.entries[at - 1];
+                at -= 1;
+            }
+            self.entries[at] = entry;
             self.worst = if self.entries.len() == self.k { self.entries.last().copied() } else { None };
         } else {
             self.entries.push(entry);
@@ -81,29 +100,30 @@ fn capacity(k: usize) -> usize {
     k.saturating_mul(2).saturating_add(64)
 }
 
-struct Row<'a, T> {
+struct Row<'a, T, F> {
     top: &'a mut TopK<T>,
     values: &'a [T],
-    base: u32,
+    /// The index of a value by its place.
+    name: F,
 }
 
-impl<T: Element> Kernel<T> for Row<'_, T> {
+impl<T: Element, F: Fn(usize) -> u32> Kernel<T> for Row<'_, T, F> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        let Row { top, values, base } = self;
+        let Row { top, values, name } = self;
         let mut at = 0;
         while at < values.len() {
             // Until there is a bound that is a number, everything is a candidate.
             let Some(bound) = top.bound().filter(|b| b.partial_cmp(b).is_some()) else {
-                top.push((values[at], base.wrapping_add(at as u32)));
+                top.push((values[at], name(at)));
                 at += 1;
                 continue;
             };
             let (next, bits) = scan(s, values, at, bound);
             for lane in 0..S::N {
                 if bits >> lane & 1 == 1 {
-                    top.push((values[next + lane], base.wrapping_add((next + lane) as u32)));
+                    top.push((values[next + lane], name(next + lane)));
                 }
             }
             at = next + S::N;
@@ -159,6 +179,11 @@ mod tests {
                 }
                 assert_eq!(bits(top.finish()), bits(&want), "{what} {isa} k={k} n={}", values.len());
             }
+            let (back, names): (Vec<T>, Vec<u32>) =
+                (0..values.len()).rev().map(|at| (values[at], at as u32 + 10)).unzip();
+            top.clear();
+            top.offer_named(isa, &back, &names);
+            assert_eq!(bits(top.finish()), bits(&want), "{what} {isa} k={k} n={} backwards", values.len());
         }
     }
 

@@ -6,6 +6,7 @@ mod gather;
 pub mod lanes;
 pub mod points;
 pub mod program;
+pub mod prune;
 pub mod rows;
 pub mod vm;
 pub mod zips;

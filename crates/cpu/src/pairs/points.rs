@@ -1,8 +1,8 @@
 //! Family *points*: a histogram of distances in one to four dimensions, swept by its own kernel with the exact-edge rule.
 
-use crate::kernels::histogram::{Edges, Frame, Histogram as Sweep, Pairs, Points};
+use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Strip};
 use crate::simd;
-use zipfold_core::fold::{Closed, Fold, Histogram, State, Tally};
+use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
 use zipfold_core::space::cell::Image;
@@ -15,49 +15,74 @@ pub struct Distances {
     x: Points,
     y: Option<Points>,
     edges: Edges,
+    binning: Binning,
     pairs: Pairs,
 }
 
 impl Distances {
     /// The points and edges of `job`, where it is one plain histogram of Euclidean distances.
     pub fn of(job: &Job) -> Option<Self> {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
-        let pairs = match job.space.cells {
-            Cells::Cross | Cells::Square => Pairs::All,
-            Cells::Triangle => Pairs::Above,
-            _ => return None,
-        };
+        Self::applies(job).then(|| Self::load(job, None)).flatten()
+    }
+    /// As [`Self::of`], with the rows of x and of y in other orders.
+    pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
+        Self::applies(job).then(|| Self::load(job, Some([x, y]))).flatten()
+    }
+    /// Whether `job` is one plain histogram of Euclidean distances between finite points.
+    pub fn applies(job: &Job) -> bool {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
+        let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
         let plain = h.axes.len() == 1 && h.weights.is_none() && !h.mean && job.near_root.is_none();
-        let dim = job.low.dim;
-        if !plain || !(1..=4).contains(&dim) || !is_squared_distance(job, h) || h.axes[0].compared[0] < 0.0 {
-            return None;
-        }
-        if !finite(&job.x) || !finite(job.other()) {
-            return None;
-        }
-        let columns = columns(&job.x);
-        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let straight = match job.cell.as_ref().map(|c| c.image()) {
+            None => true,
+            Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
+            Some(_) => false,
+        };
+        let distance = (1..=4).contains(&job.low.dim) && is_squared_distance(job, h) && h.axes[0].compared[0] >= 0.0;
+        whole && plain && straight && distance && finite(&job.x) && finite(job.other())
+    }
+    fn load(job: &Job, orders: Option<[&[u32]; 2]>) -> Option<Self> {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+        let columns_x = columns(&job.x, orders.map(|o| o[0]));
+        let slices: Vec<&[f64]> = columns_x.iter().map(Vec::as_slice).collect();
         let frame = frame(job, &slices)?;
+        let x = Points::new(&frame, &slices);
         let y = job.y.as_ref().map(|y| {
-            let columns = self::columns(y);
+            let columns = columns(y, orders.map(|o| o[1]));
             Points::new(&frame, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
         });
-        Some(Distances { x: Points::new(&frame, &slices), y, edges: edges(h), pairs })
+        let edges = edges(h);
+        let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
+        let pairs = if job.space.cells == Cells::Triangle { Pairs::Above } else { Pairs::All };
+        Some(Distances { x, y, edges, binning, pairs })
+    }
+    /// An empty histogram of these distances.
+    pub fn sweep(&self) -> Sweep<'_> {
+        Sweep::new(&self.edges)
+    }
+    /// Counts the pairs of `strips`.
+    pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip]) {
+        sweep.add_strips(isa, &self.binning, &self.x, self.y.as_ref().unwrap_or(&self.x), strips, self.pairs);
+    }
+    /// Adds counts to a state of the fold; the pairs that they count.
+    pub fn put(counts: &Counts, state: &mut HistogramState) -> u64 {
+        let last = state.counts.len() - 1;
+        state.counts[0] += counts.under;
+        state.counts[1..last].iter_mut().zip(&counts.bins).for_each(|(c, more)| *c += more);
+        state.counts[last] += counts.over;
+        counts.total() - counts.skipped
     }
     /// Counts the pairs of consecutive tiles.
     pub fn run(&self, tiles: &[Tile], isa: simd::Isa, fold: &Histogram) -> (State, Tally) {
-        let mut sweep = Sweep::new(&self.edges);
-        let y = self.y.as_ref().unwrap_or(&self.x);
+        let mut sweep = self.sweep();
+        let strip = |t: &Tile| Strip { rows: t.rows.clone(), spans: vec![t.cols.clone()] };
         for tile in tiles {
-            sweep.add(isa, &self.x, tile.rows.clone(), y, tile.cols.clone(), self.pairs);
+            self.add(&mut sweep, isa, &[strip(tile)]);
         }
         let counts = sweep.finish();
-        let mut state = zipfold_core::fold::HistogramState::new(fold);
-        let last = state.counts.len() - 1;
-        state.counts[0] = counts.under;
-        state.counts[1..last].copy_from_slice(&counts.bins);
-        state.counts[last] = counts.over;
-        let tally = Tally { counted: state.total(), nan: counts.skipped, ..Tally::default() };
+        let mut state = HistogramState::new(fold);
+        let counted = Self::put(&counts, &mut state);
+        let tally = Tally { counted, nan: counts.skipped, ..Tally::default() };
         (State::Histogram(state), tally)
     }
 }
@@ -83,8 +108,12 @@ fn finite(table: &Table) -> bool {
     (0..table.rows() * table.cols()).all(|at| table.elements().get(at).is_finite())
 }
 
-fn columns(table: &Table) -> Vec<Vec<f64>> {
-    (0..table.cols()).map(|c| (0..table.rows()).map(|r| table.get(r, c)).collect()).collect()
+fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {
+    let column = |c: usize| match order {
+        None => (0..table.rows()).map(|r| table.get(r, c)).collect(),
+        Some(order) => order.iter().map(|r| table.get(*r as usize, c)).collect(),
+    };
+    (0..table.cols()).map(column).collect()
 }
 
 fn frame(job: &Job, columns: &[&[f64]]) -> Option<Frame> {

@@ -1,6 +1,8 @@
 //! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
 
+mod bounds;
 mod cases;
 mod formulas;
 mod gpu;
 mod partials;
+mod prune;

@@ -2,7 +2,7 @@
 
 use super::points::Near;
 use super::uniform::all;
-use super::{Histogram, Pairs, Work};
+use super::{CHUNK, Histogram, Pairs, Work};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -73,37 +73,43 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
         let mut queue = Queue { slots: [T::ZERO; QUEUE + 16], len: 0 };
-        let rows = self.work.rows.clone();
-        let mut i = rows.start;
-        // Four anchors and three coordinates, a vector and constants fit in 32 registers; half of it in 16.
-        let step = if S::REGISTERS >= 32 { 4 } else { 2 };
-        while i < rows.end {
-            let anchors = if i + step <= rows.end { step } else { 1 };
-            let start = match self.work.pairs {
-                Pairs::All => self.work.cols.start,
-                Pairs::Above => self.corner(i, anchors),
-            };
-            let cols = start..self.work.cols.end;
-            self.histogram.reserve((cols.len() as u64 + 16) * anchors as u64);
-            match anchors {
-                4 => self.group::<S, D, P, 4>(s, i, cols, &mut queue),
-                2 => self.group::<S, D, P, 2>(s, i, cols, &mut queue),
-                _ => self.group::<S, D, P, 1>(s, i, cols, &mut queue),
+        let strips = self.work.strips;
+        for strip in strips {
+            let mut i = strip.rows.start;
+            // Four anchors and three coordinates, a vector and constants fit in 32 registers; half of it in 16.
+            let step = if S::REGISTERS >= 32 { 4 } else { 2 };
+            while i < strip.rows.end {
+                let anchors = if i + step <= strip.rows.end { step } else { 1 };
+                for span in &strip.spans {
+                    let start = match self.work.pairs {
+                        Pairs::All => span.start,
+                        Pairs::Above => self.corner(i, anchors, span),
+                    };
+                    for first in (start..span.end).step_by(CHUNK) {
+                        let cols = first..span.end.min(first + CHUNK);
+                        self.histogram.reserve((cols.len() as u64 + 16) * anchors as u64);
+                        match anchors {
+                            4 => self.group::<S, D, P, 4>(s, i, cols, &mut queue),
+                            2 => self.group::<S, D, P, 2>(s, i, cols, &mut queue),
+                            _ => self.group::<S, D, P, 1>(s, i, cols, &mut queue),
+                        }
+                    }
+                }
+                i += anchors;
             }
-            i += anchors;
         }
         self.drain(s, &mut queue, true);
     }
 
     /// Counts the pairs of the anchors with columns below all their diagonals; returns the first column behind.
-    fn corner(&mut self, i: usize, anchors: usize) -> usize {
-        let end = self.work.cols.end.min(i + anchors);
+    fn corner(&mut self, i: usize, anchors: usize, span: &Range<usize>) -> usize {
+        let end = span.end.min(i + anchors);
         for a in i..i + anchors {
-            for j in self.work.cols.start.max(a + 1)..end {
+            for j in span.start.max(a + 1)..end {
                 self.histogram.count_exactly(&self.work, a, j);
             }
         }
-        self.work.cols.start.max(i + anchors)
+        span.start.max(i + anchors)
     }
 
     /// Counts all pairs of `A` anchors with the columns.

@@ -1,0 +1,395 @@
+//! Bounds of a formula over boxes of rows: [`LANES`] boxes of rows of x and of y at a time, or one against as many.
+//!
+//! Boxes are over the *hoisted* values of a side (what [`Lowered`] computes once per row), so that whatever depends on
+//! one row alone is bounded by its least and largest value in the box, however it is computed. What depends on both rows
+//! is evaluated in interval arithmetic, and encloses the reference value of every pair of rows of the two boxes.
+
+mod images;
+
+use super::interval::{self, Span};
+use super::lower::{Lowered, Source};
+use super::tree::{Binary, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use crate::space::Cell;
+use crate::space::cell::{Image, Orthorhombic};
+use images::Images;
+
+/// Pairs of boxes that are bounded at a time.
+pub const LANES: usize = 16;
+
+/// An interval for each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Spans {
+    /// Least values.
+    pub lo: [f64; LANES],
+    /// Largest values.
+    pub hi: [f64; LANES],
+}
+
+impl Spans {
+    /// The same interval in every lane.
+    pub fn splat(s: Span) -> Spans {
+        Spans { lo: [s.lo; LANES], hi: [s.hi; LANES] }
+    }
+    /// The interval of a lane.
+    #[inline(always)]
+    pub fn at(&self, lane: usize) -> Span {
+        Span { lo: self.lo[lane], hi: self.hi[lane] }
+    }
+    #[inline(always)]
+    fn set(&mut self, lane: usize, s: Span) {
+        self.lo[lane] = s.lo;
+        self.hi[lane] = s.hi;
+    }
+}
+
+/// A pair node to evaluate: its slot, the slot of its operands, and how many of its components are kept.
+#[derive(Clone, Debug)]
+struct Step {
+    id: Id,
+    slot: usize,
+    width: usize,
+}
+
+/// Evaluates the roots of a formula over boxes.
+#[derive(Clone, Debug)]
+pub struct Bounds<'l> {
+    low: &'l Lowered,
+    image: Option<&'l Image>,
+    images: Option<Images>,
+    steps: Vec<Step>,
+    /// First slot of a node, and of the magnitudes of a periodic difference.
+    slot: Vec<usize>,
+    magnitude: Vec<usize>,
+    slots: Vec<Spans>,
+    /// Where the hoisted values of each side go, one slot each.
+    inputs: [Vec<usize>; 2],
+    roots: Vec<Spans>,
+}
+
+const NONE: usize = usize::MAX;
+
+impl<'l> Bounds<'l> {
+    /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single number.
+    pub fn new(low: &'l Lowered, cell: Option<&'l Cell>) -> Option<Self> {
+        let formula = &low.formula;
+        if formula.roots.iter().any(|r| formula.ty(*r).shape != Shape::Scalar) {
+            return None;
+        }
+        let n = formula.nodes().len();
+        let mut out = Bounds {
+            low,
+            image: if low.periodic { cell.map(Cell::image) } else { None },
+            images: None,
+            steps: vec![],
+            slot: vec![NONE; n],
+            magnitude: vec![NONE; n],
+            slots: vec![],
+            inputs: [vec![], vec![]],
+            roots: vec![Spans::splat(Span::UNKNOWN); formula.roots.len()],
+        };
+        out.place_hoisted();
+        out.place_constants();
+        out.place_pairs();
+        if let (Some(Image::Oblique(o)), Some(cell)) = (out.image, cell) {
+            out.images = Some(Images::new(o, cell.reach()));
+        }
+        Some(out)
+    }
+    /// Hoisted values of a row of `side`: those of its vectors, component by component, then its numbers.
+    pub fn coordinates(low: &Lowered, side: Side) -> usize {
+        low.streams[side as usize].len() * low.dim + low.attrs[side as usize].len()
+    }
+    fn width(&self, id: Id) -> usize {
+        if self.low.formula.ty(id).shape == Shape::Vector { self.low.dim } else { 1 }
+    }
+    fn room(&mut self, width: usize) -> usize {
+        let at = self.slots.len();
+        self.slots.resize(at + width, Spans::splat(Span::UNKNOWN));
+        at
+    }
+    fn place_hoisted(&mut self) {
+        for side in 0..2 {
+            let ids: Vec<Id> = self.low.streams[side].iter().chain(&self.low.attrs[side]).copied().collect();
+            for id in ids {
+                let width = self.width(id);
+                let at = self.room(width);
+                self.slot[id.0 as usize] = at;
+                self.inputs[side].extend(at..at + width);
+            }
+        }
+    }
+    fn place_constants(&mut self) {
+        for at in 0..self.slot.len() {
+            let values = match self.low.source(Id(at as u32)) {
+                Source::Const(v) => vec![v],
+                Source::Vector(n) => self.low.constants[n].clone(),
+                _ => continue,
+            };
+            let first = self.room(values.len());
+            self.slot[at] = first;
+            for (slot, v) in self.slots[first..].iter_mut().zip(values) {
+                *slot = Spans::splat(Span::new(v, v));
+            }
+        }
+    }
+    fn place_pairs(&mut self) {
+        let formula: &Formula = &self.low.formula;
+        let live = formula.live();
+        for (at, _) in live.iter().enumerate().filter(|(_, live)| **live) {
+            let id = Id(at as u32);
+            let deps = formula.deps(id);
+            if deps & DEP_BOUND != 0 || deps & (DEP_X | DEP_Y) != DEP_X | DEP_Y {
+                continue;
+            }
+            let width = self.width(id);
+            self.slot[at] = self.room(width);
+            if self.image.is_some() && matches!(formula.node(id), Node::Delta | Node::DeltaAt(_)) {
+                self.magnitude[at] = self.room(width);
+            }
+            self.steps.push(Step { id, slot: self.slot[at], width });
+        }
+    }
+    /// Takes one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and `hi[c·stride]`, both NaN where
+    /// one may be NaN.
+    pub fn set_one(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
+        for (c, slot) in self.inputs[side as usize].iter().enumerate() {
+            self.slots[*slot] = Spans::splat(Span::new(lo[c * stride], hi[c * stride]));
+        }
+    }
+    /// Takes a box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride + l]` and `hi[c·stride + l]`.
+    pub fn set_lanes(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
+        for (c, slot) in self.inputs[side as usize].iter().enumerate() {
+            let (lo, hi) = (&lo[c * stride..][..LANES], &hi[c * stride..][..LANES]);
+            self.slots[*slot] = lanes(|l| Span::new(lo[l], hi[l]));
+        }
+    }
+    /// Bounds every root; read [`Self::root`].
+    pub fn run(&mut self) {
+        match self.images.take() {
+            None => {
+                self.evaluate(None);
+                self.collect(true);
+            }
+            Some(mut images) => {
+                let found = self.oblique(&mut images);
+                for round in 0..found {
+                    self.evaluate(Some((&images, round)));
+                    self.collect(round == 0);
+                }
+                self.images = Some(images);
+            }
+        }
+    }
+    /// The bounds of root `at`, by lane.
+    pub fn root(&self, at: usize) -> &Spans {
+        &self.roots[at]
+    }
+    /// Keeps the roots, or widens them by those of another image.
+    fn collect(&mut self, first: bool) {
+        for (root, out) in self.low.formula.roots.iter().zip(&mut self.roots) {
+            let now = &self.slots[self.slot[root.0 as usize]];
+            if first {
+                *out = *now;
+                continue;
+            }
+            for l in 0..LANES {
+                let hull = out.at(l).hull(now.at(l));
+                out.set(l, hull);
+            }
+        }
+    }
+    /// The images that a difference of the boxes may have, by lane.
+    fn oblique(&self, images: &mut Images) -> usize {
+        let raw = |side: Side| {
+            let at = self.low.raw_stream(side as usize).unwrap_or(0) * self.low.dim;
+            &self.inputs[side as usize][at..at + self.low.dim]
+        };
+        let (x, y) = (raw(Side::X), raw(Side::Y));
+        images.find(|lane, k| interval::binary(Binary::Sub, self.slots[x[k]].at(lane), self.slots[y[k]].at(lane)))
+    }
+    fn evaluate(&mut self, images: Option<(&Images, usize)>) {
+        for at in 0..self.steps.len() {
+            let step = self.steps[at].clone();
+            for k in 0..step.width {
+                let out = self.component(step.id, k, images);
+                self.slots[step.slot + k] = out;
+            }
+        }
+    }
+    /// Operand `id` at component `k`: single numbers spread.
+    #[inline(always)]
+    fn operand(&self, id: Id, k: usize) -> &Spans {
+        let vector = self.low.formula.ty(id).shape == Shape::Vector;
+        &self.slots[self.slot[id.0 as usize] + if vector { k } else { 0 }]
+    }
+    /// The magnitudes of `id` at component `k`, where it is a periodic difference: tighter than those of its hull.
+    fn magnitudes(&self, id: Id, k: usize) -> Option<&Spans> {
+        let at = self.magnitude[id.0 as usize];
+        let vector = self.low.formula.ty(id).shape == Shape::Vector;
+        (at != NONE).then(|| &self.slots[at + if vector { k } else { 0 }])
+    }
+    fn component(&mut self, id: Id, k: usize, images: Option<(&Images, usize)>) -> Spans {
+        let low = self.low;
+        match low.formula.node(id) {
+            Node::Delta => self.difference(id, k, k, images),
+            Node::DeltaAt(k) => self.difference(id, 0, *k as usize, images),
+            Node::Unary(op, a) => self.unary(*op, *a, k),
+            Node::Binary(op, a, b) => self.binary(*op, *a, *b, k),
+            Node::Select(c, a, b) => {
+                let (c, a, b) = (self.operand(*c, k), self.operand(*a, k), self.operand(*b, k));
+                lanes(|l| interval::select(c.at(l), a.at(l), b.at(l)))
+            }
+            Node::Reduce(op, body) => self.reduce(*op, *body),
+            Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
+            _ => Spans::splat(Span::UNKNOWN),
+        }
+    }
+    fn unary(&self, op: Unary, a: Id, k: usize) -> Spans {
+        if let (Unary::Abs, Some(m)) = (op, self.magnitudes(a, k)) {
+            return *m;
+        }
+        let a = self.operand(a, k);
+        match op {
+            Unary::Abs => lanes(|l| a.at(l).abs()),
+            Unary::Sqrt => lanes(|l| interval::unary(Unary::Sqrt, a.at(l))),
+            _ => lanes(|l| interval::unary(op, a.at(l))),
+        }
+    }
+    fn binary(&self, op: Binary, a: Id, b: Id, k: usize) -> Spans {
+        let squares = op == Binary::Mul && a == b;
+        let even = || op == Binary::Pow && self.low.formula.constant(b).is_some_and(|p| p % 2.0 == 0.0);
+        if squares || even() {
+            let base = self.magnitudes(a, k).unwrap_or(self.operand(a, k));
+            if squares {
+                return lanes(|l| base.at(l).square());
+            }
+            let b = self.operand(b, k);
+            return lanes(|l| interval::binary(Binary::Pow, base.at(l), b.at(l)));
+        }
+        let (a, b) = (self.operand(a, k), self.operand(b, k));
+        match op {
+            Binary::Add => lanes(|l| interval::binary(Binary::Add, a.at(l), b.at(l))),
+            Binary::Sub => lanes(|l| interval::binary(Binary::Sub, a.at(l), b.at(l))),
+            Binary::Mul => lanes(|l| interval::binary(Binary::Mul, a.at(l), b.at(l))),
+            Binary::Lt => lanes(|l| interval::binary(Binary::Lt, a.at(l), b.at(l))),
+            Binary::Le => lanes(|l| interval::binary(Binary::Le, a.at(l), b.at(l))),
+            _ => lanes(|l| interval::binary(op, a.at(l), b.at(l))),
+        }
+    }
+    fn reduce(&self, op: Reduce, body: Id) -> Spans {
+        let mut acc = Spans::splat(Span::point(op.identity()));
+        for k in 0..self.low.dim {
+            let v = self.operand(body, k);
+            acc = match op {
+                Reduce::Sum => lanes(|l| interval::binary(Binary::Add, acc.at(l), v.at(l))),
+                other => lanes(|l| interval::binary(other.operator(), acc.at(l), v.at(l))),
+            };
+        }
+        acc
+    }
+    fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Spans {
+        lanes(|l| {
+            let mut values = (0..self.low.dim).map(|k| self.operand(body, k).at(l));
+            let first = init.map(|i| self.operand(i, 0).at(l)).or_else(|| values.next());
+            let fold = |first| values.fold(first, |acc, v| bound(&self.low.formula, op, acc, v));
+            first.map_or(Span::UNKNOWN, fold)
+        })
+    }
+    /// Component `c` of `x − y`, of the nearest image in a box; its magnitudes go to their own slot.
+    fn difference(&mut self, id: Id, k: usize, c: usize, images: Option<(&Images, usize)>) -> Spans {
+        let side = |s: Side| match (self.low.formula.node(id), self.image) {
+            (Node::DeltaAt(_), None) => self.hoisted(&Node::At(s, c as u32), 0),
+            _ => self.hoisted(&Node::Row(s), c),
+        };
+        let (Some(x), Some(y)) = (side(Side::X), side(Side::Y)) else { return Spans::splat(Span::UNKNOWN) };
+        let (x, y) = (&self.slots[x], &self.slots[y]);
+        let plain = lanes(|l| interval::binary(Binary::Sub, x.at(l), y.at(l)));
+        let (out, magnitudes) = match (self.image, images) {
+            (None, _) => return plain,
+            (Some(Image::Orthorhombic(o)), _) => match o.lengths().get(c) {
+                Some(length) => wrapped(&plain, *length),
+                None => (plain, lanes(|l| plain.at(l).abs())),
+            },
+            (Some(Image::Oblique(_)), Some((images, round))) => {
+                let image = lanes(|l| images.component(l, round, c));
+                (image, lanes(|l| image.at(l).abs()))
+            }
+            _ => return Spans::splat(Span::UNKNOWN),
+        };
+        let at = self.magnitude[id.0 as usize];
+        if at != NONE {
+            self.slots[at + k] = magnitudes;
+        }
+        out
+    }
+    /// The slot of component `k` of a hoisted node.
+    fn hoisted(&self, node: &Node, k: usize) -> Option<usize> {
+        let id = self.low.formula.nodes().iter().position(|n| n == node)?;
+        (self.slot[id] != NONE).then(|| self.slot[id] + k)
+    }
+}
+
+#[inline(always)]
+fn lanes(f: impl Fn(usize) -> Span) -> Spans {
+    let mut out = Spans { lo: [0.0; LANES], hi: [0.0; LANES] };
+    for l in 0..LANES {
+        let s = f(l);
+        out.lo[l] = s.lo;
+        out.hi[l] = s.hi;
+    }
+    out
+}
+
+/// The nearest images of differences in a period, and their magnitudes: two pieces where the sawtooth falls once.
+fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
+    let mut out = (*d, *d);
+    for l in 0..LANES {
+        let (hull, magnitude) = wrap(d.at(l), length);
+        out.0.set(l, hull);
+        out.1.set(l, magnitude);
+    }
+    out
+}
+
+/// `d − L·rint(d / L)` over an interval, and its magnitude.
+fn wrap(d: Span, length: f64) -> (Span, Span) {
+    if !(d.lo.is_finite() && d.hi.is_finite()) {
+        return (Span::UNKNOWN, Span::UNKNOWN);
+    }
+    let turns = |v: f64| (v / length).round_ties_even();
+    let ends = [Orthorhombic::nearest(d.lo, length), Orthorhombic::nearest(d.hi, length)];
+    // Rounded quotients rise with d, so that between equal ends all multiples of L are the same, and differences rise.
+    if turns(d.lo) == turns(d.hi) {
+        let hull = Span::new(ends[0], ends[1]);
+        return (hull, hull.abs());
+    }
+    // |d − L·rint(d / L)| exceeds L/2 by the rounding of the quotient and of the product at most.
+    let most = 0.5 * length + 8.0 * f64::EPSILON * (d.lo.abs() + d.hi.abs() + length);
+    let hull = Span::new(-most, most);
+    let once = turns(d.lo) + 1.0 == turns(d.hi);
+    // Up to one fall, values are either at least the first end or at most the second.
+    let least = if once { ends[0].min(-ends[1]).max(0.0) } else { 0.0 };
+    (hull, Span::new(least, most))
+}
+
+/// The operator of a user reduction over intervals.
+fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
+    let go = |id: Id| bound(formula, id, acc, next);
+    match formula.node(op) {
+        Node::Bound(false) => acc,
+        Node::Bound(true) => next,
+        Node::Const(bits) => Span::new(f64::from_bits(*bits), f64::from_bits(*bits)),
+        Node::Unary(f, a) => interval::unary(*f, go(*a)),
+        Node::Binary(Binary::Mul, a, b) if a == b => go(*a).square(),
+        Node::Binary(f, a, b) => interval::binary(*f, go(*a), go(*b)),
+        Node::Select(c, a, b) => interval::select(go(*c), go(*a), go(*b)),
+        _ => Span::UNKNOWN,
+    }
+}
+
+/// What the hoisted values of a row are, in the order of [`Bounds::coordinates`].
+pub fn hoisted_into(hoister: &super::lower::Hoister<'_>, low: &Lowered, side: Side, out: &mut Vec<f64>) {
+    out.clear();
+    (0..low.streams[side as usize].len()).for_each(|s| out.extend_from_slice(hoister.stream(s)));
+    out.extend((0..low.attrs[side as usize].len()).map(|a| hoister.attr(a)));
+}

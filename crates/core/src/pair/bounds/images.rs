@@ -1,0 +1,136 @@
+//! The lattice translations that may bring a difference of two boxes to its shortest image in an oblique box.
+//!
+//! Let c be the middle of the differences, h half their diagonal, c′ the shortest image of c. A difference d = c + e with
+//! |e| ≤ h has the image c′ + e − u for a lattice vector u, and as no image is longer than c′ + e itself,
+//! |u| ≤ 2·(|c′| + h). Of these u, those whose images are all longer than the longest image by another one drop out.
+
+use super::LANES;
+use crate::pair::interval::Span;
+use crate::space::cell::Oblique;
+
+type V = [f64; 3];
+
+/// More translations than this, and a box of differences is too large for its images to tell anything.
+const MOST: usize = 48;
+/// A lattice with more places to search than this is too skewed to be worth it.
+const PLACES: f64 = 1e5;
+
+/// Translations by lane, found for one box of x.
+#[derive(Clone, Debug)]
+pub(super) struct Images {
+    cell: Oblique,
+    /// Lattice vectors, ascending in length, complete up to `radius`.
+    lattice: Vec<(f64, V)>,
+    radius: f64,
+    /// By lane and round, the components of the image; unknown where nothing is.
+    found: Vec<[[Span; 3]; LANES]>,
+}
+
+impl Images {
+    /// For a box in which no shortest image is longer than `reach`.
+    pub fn new(cell: &Oblique, reach: f64) -> Images {
+        let radius = 4.0 * reach;
+        let places: f64 = cell.duals.iter().map(|n| 2.0 * steps(*n, radius) + 1.0).product();
+        let radius = if places <= PLACES { radius } else { 0.0 };
+        Images { cell: cell.clone(), lattice: lattice(cell, radius), radius, found: vec![] }
+    }
+    /// Finds the images of the differences `d(lane, component)`; the number of rounds that hold some.
+    pub fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
+        self.found.clear();
+        for lane in 0..LANES {
+            let boxed = [d(lane, 0), d(lane, 1), d(lane, 2)];
+            let images = self.of_box(boxed);
+            for (round, image) in images.iter().enumerate() {
+                if self.found.len() <= round {
+                    // Lanes with fewer images repeat their first one.
+                    let first = self.found.first().copied().unwrap_or([[Span::UNKNOWN; 3]; LANES]);
+                    self.found.push(first);
+                }
+                self.found[round][lane] = *image;
+            }
+            for round in images.len()..self.found.len() {
+                self.found[round][lane] = images[0];
+            }
+        }
+        self.found.len()
+    }
+    /// The bounds of component `c` of image `round` in `lane`.
+    pub fn component(&self, lane: usize, round: usize, c: usize) -> Span {
+        self.found[round][lane].get(c).copied().unwrap_or(Span::UNKNOWN)
+    }
+    /// The images of one box of differences; at least one, unknown if there are too many.
+    fn of_box(&self, d: [Span; 3]) -> Vec<[Span; 3]> {
+        let unknown = vec![[Span::UNKNOWN; 3]];
+        if d.iter().any(|s| !(s.lo.is_finite() && s.hi.is_finite())) {
+            return unknown;
+        }
+        let middle = d.map(|s| 0.5 * s.lo + 0.5 * s.hi);
+        let near = self.cell.nearest(middle);
+        let shift: V = std::array::from_fn(|k| near[k] - middle[k]);
+        let half = norm(d.map(|s| 0.5 * (s.hi - s.lo)));
+        // Roundings of the image, of the middle and of the shift, many times over.
+        let far = d.iter().fold(0.0, |m: f64, s| m.max(s.lo.abs()).max(s.hi.abs()));
+        let give = 256.0 * f64::EPSILON * (far + self.radius);
+        let most = 2.0 * (norm(near) + half) + give;
+        let listed = most < self.radius && give <= 1e-3 * self.radius;
+        if !listed {
+            return unknown;
+        }
+        let around: Vec<[Span; 3]> = self
+            .lattice
+            .iter()
+            .take_while(|(length, _)| *length <= most)
+            .map(|(_, u)| std::array::from_fn(|k| moved(d[k], shift[k] - u[k], give)))
+            .collect();
+        let longest = |b: &[Span; 3]| norm(b.map(|s| s.abs().hi));
+        let shortest = |b: &[Span; 3]| norm(b.map(|s| s.abs().lo));
+        let limit = around.iter().map(longest).fold(f64::INFINITY, f64::min) + give;
+        let kept: Vec<[Span; 3]> = around.into_iter().filter(|b| shortest(b) <= limit).collect();
+        if kept.is_empty() || kept.len() > MOST { unknown } else { kept }
+    }
+}
+
+fn moved(s: Span, by: f64, give: f64) -> Span {
+    Span::new(s.lo + by - give, s.hi + by + give)
+}
+
+fn norm(v: V) -> f64 {
+    (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt()
+}
+
+/// The lattice vectors up to `radius`, ascending in length. `k₃ = u·n₃`, then `k₂ = (u − k₃b₃)·n₂`, then k₁: with the
+/// Gram–Schmidt duals each is bounded by the length that the later ones leave.
+fn lattice(cell: &Oblique, radius: f64) -> Vec<(f64, V)> {
+    let [b1, b2, b3] = cell.vectors;
+    let [n1, n2, n3] = cell.duals;
+    let mut out = vec![];
+    for c in around(0.0, steps(n3, radius)) {
+        let third = b3.map(|v| c * v);
+        for b in around(-dot(third, n2), steps(n2, radius)) {
+            let second: V = std::array::from_fn(|k| third[k] + b * b2[k]);
+            for a in around(-dot(second, n1), steps(n1, radius)) {
+                let u: V = std::array::from_fn(|k| second[k] + a * b1[k]);
+                if norm(u) <= radius {
+                    out.push((norm(u), u));
+                }
+            }
+        }
+    }
+    out.sort_by(|a, b| a.0.total_cmp(&b.0));
+    out
+}
+
+/// The most that a coefficient with dual `n` is away from where it is centred, rounded there.
+fn steps(n: V, radius: f64) -> f64 {
+    (norm(n) * radius).ceil() + 1.0
+}
+
+/// Whole numbers around `middle`.
+fn around(middle: f64, steps: f64) -> impl Iterator<Item = f64> {
+    let first = middle.round() - steps;
+    (0..=(2.0 * steps) as usize).map(move |k| first + k as f64)
+}
+
+fn dot(a: V, b: V) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

@@ -1,0 +1,249 @@
+//! Rows in the order of Hilbert's curve, so that rows that follow one another are near one another.
+//!
+//! Keys after Skilling, *Programming the Hilbert curve*, AIP Conf. Proc. 707 (2004) 381. They are taken on a grid over
+//! the rows' bounds; rows that share a cell are sorted again on a grid over theirs, so that clusters are resolved too.
+
+/// The most coordinates that make a key.
+pub const MOST_COORDINATES: usize = 8;
+/// Rows that share a cell and are not worth sorting further.
+const ALIKE: usize = 32;
+/// Grids within grids.
+const DEPTH: usize = 8;
+/// Bits of a digit of the radix sort.
+const DIGIT: u32 = 11;
+
+/// Coordinates of rows: `width` numbers each, row-major, and which of them make keys.
+#[derive(Clone, Debug)]
+pub struct Coordinates<'a> {
+    /// The numbers.
+    pub values: &'a [f64],
+    /// Numbers in a row.
+    pub width: usize,
+    /// Coordinates by unit of measure: those of one group share a scale.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// A grid over some rows, and the keys of its cells along the curve.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// Coordinate, least value, cells per unit.
+    axes: Vec<(usize, f64, f64)>,
+    bits: u32,
+}
+
+/// The key of a row without a place: it goes last.
+const NOWHERE: u64 = u64::MAX;
+
+impl Coordinates<'_> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+    fn row(&self, row: u32) -> &[f64] {
+        &self.values[row as usize * self.width..][..self.width]
+    }
+    /// A grid over `rows`; none if they are all in one place.
+    fn grid(&self, rows: impl Iterator<Item = u32>, count: usize) -> Option<Grid> {
+        let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); self.width];
+        for row in rows {
+            for ((lo, hi), v) in ends.iter_mut().zip(self.row(row)) {
+                if v.is_finite() {
+                    *lo = lo.min(*v);
+                    *hi = hi.max(*v);
+                }
+            }
+        }
+        let spread = |c: usize| {
+            let range = ends[c].1 - ends[c].0;
+            if range.is_finite() { range.max(0.0) } else { f64::MAX * f64::from(u8::from(range > 0.0)) }
+        };
+        // A common scale in a group; coordinates that hardly spread at that scale tell nothing.
+        let scaled = self.groups.iter().flat_map(|group| {
+            let largest = group.iter().map(|c| spread(*c)).fold(0.0, f64::max);
+            group.iter().map(move |c| (*c, largest))
+        });
+        let mut axes: Vec<(usize, f64, f64)> =
+            scaled.filter(|(c, s)| *s > 0.0 && spread(*c) > *s * 1e-3).map(|(c, s)| (c, ends[c].0, s)).collect();
+        axes.sort_by(|a, b| (spread(b.0) / b.2).total_cmp(&(spread(a.0) / a.2)).then(a.0.cmp(&b.0)));
+        axes.truncate(MOST_COORDINATES);
+        if axes.is_empty() {
+            return None;
+        }
+        let levels = usize::BITS - count.leading_zeros();
+        let bits = (levels.div_ceil(axes.len() as u32) + 3).min(62 / axes.len() as u32).max(1);
+        let cells = f64::from((1u32 << bits.min(31)) - 1);
+        axes.iter_mut().for_each(|axis| axis.2 = cells / axis.2);
+        Some(Grid { axes, bits: bits.min(31) })
+    }
+    /// A grid over all rows; none if they are all in one place.
+    pub fn whole(&self) -> Option<Grid> {
+        self.grid(0..self.rows() as u32, self.rows())
+    }
+}
+
+impl Grid {
+    /// The place of a row along the curve.
+    #[inline]
+    pub fn key(&self, row: &[f64]) -> u64 {
+        let mut place = [0u32; MOST_COORDINATES];
+        let mut nan = false;
+        for (p, (c, lo, rate)) in place.iter_mut().zip(&self.axes) {
+            let v = row[*c];
+            nan |= v.is_nan();
+            *p = (((v - lo) * rate) as u32).min((1 << self.bits) - 1);
+        }
+        if nan { NOWHERE } else { hilbert(&mut place[..self.axes.len()], self.bits) }
+    }
+    /// Bits of a key.
+    fn length(&self) -> u32 {
+        self.bits * self.axes.len() as u32
+    }
+}
+
+/// The place along Hilbert's curve of a cell of a grid of 2^bits cells a side.
+#[inline]
+fn hilbert(x: &mut [u32], bits: u32) -> u64 {
+    let n = x.len();
+    let top = 1u32 << (bits - 1);
+    let mut q = top;
+    while q > 1 {
+        let low = q - 1;
+        for i in 0..n {
+            // Inverts the low bits of the first coordinate, or exchanges them with those of this one.
+            let set = 0u32.wrapping_sub(u32::from(x[i] & q != 0));
+            let exchange = (x[0] ^ x[i]) & low & !set;
+            x[0] ^= (low & set) | exchange;
+            x[i] ^= exchange;
+        }
+        q >>= 1;
+    }
+    for i in 1..n {
+        x[i] ^= x[i - 1];
+    }
+    let mut flip = 0;
+    q = top;
+    while q > 1 {
+        if x[n - 1] & q != 0 {
+            flip ^= q - 1;
+        }
+        q >>= 1;
+    }
+    let mut key = 0u64;
+    for bit in (0..bits).rev() {
+        for v in x.iter() {
+            key = key << 1 | u64::from((v ^ flip) >> bit & 1);
+        }
+    }
+    key
+}
+
+/// The rows in the order of `keys` on `grid` (as [`Grid::key`] gives them), cells with many rows refined.
+pub fn order(coordinates: &Coordinates<'_>, grid: &Grid, keys: Vec<u64>) -> Vec<u32> {
+    let mut items: Vec<(u64, u32)> = keys.into_iter().zip(0..).collect();
+    sort(&mut items, grid.length());
+    refine(coordinates, &mut items, 0);
+    items.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The rows in the order of the curve.
+pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
+    match coordinates.whole() {
+        None => (0..coordinates.rows() as u32).collect(),
+        Some(grid) => {
+            let keys = (0..coordinates.rows() as u32).map(|r| grid.key(coordinates.row(r))).collect();
+            order(coordinates, &grid, keys)
+        }
+    }
+}
+
+/// Sorts runs of equal keys by keys on a grid of their own.
+fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize) {
+    let mut start = 0;
+    while start < items.len() {
+        let key = items[start].0;
+        let run = items[start..].iter().take_while(|i| i.0 == key).count();
+        let alike = &mut items[start..start + run];
+        start += run;
+        if run <= ALIKE || depth >= DEPTH || key == NOWHERE {
+            continue;
+        }
+        if let Some(grid) = coordinates.grid(alike.iter().map(|i| i.1), run) {
+            alike.iter_mut().for_each(|item| item.0 = grid.key(coordinates.row(item.1)));
+            sort(alike, grid.length());
+            refine(coordinates, alike, depth + 1);
+        }
+    }
+}
+
+/// Sorts by key, ties by row: radix sort over the low `bits` of keys; [`NOWHERE`] stays last.
+fn sort(items: &mut [(u64, u32)], bits: u32) {
+    if items.len() < 1 << DIGIT {
+        items.sort_unstable();
+        return;
+    }
+    // One bit more than keys have puts those without a place last.
+    let mut other = items.to_vec();
+    let mut shift = 0;
+    while shift <= bits {
+        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut starts = vec![0usize; 1 << DIGIT];
+        items.iter().for_each(|i| starts[digit(i.0)] += 1);
+        let mut sum = 0;
+        for s in &mut starts {
+            (*s, sum) = (sum, sum + *s);
+        }
+        for item in items.iter() {
+            let place = &mut starts[digit(item.0)];
+            other[*place] = *item;
+            *place += 1;
+        }
+        items.copy_from_slice(&other);
+        shift += DIGIT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_visits_neighbours() {
+        for (dims, bits) in [(1, 5), (2, 4), (3, 3), (4, 2)] {
+            let cells = 1u32 << (bits * dims);
+            let place = |c: u32| -> Vec<u32> { (0..dims).map(|k| c >> (k * bits) & ((1 << bits) - 1)).collect() };
+            let mut along: Vec<(u64, Vec<u32>)> =
+                (0..cells).map(|c| (hilbert(&mut place(c), bits), place(c))).collect();
+            along.sort();
+            for (at, pair) in along.windows(2).enumerate() {
+                assert_eq!(pair[0].0, at as u64, "{dims} dimensions");
+                let steps: u32 = pair[0].1.iter().zip(&pair[1].1).map(|(a, b)| a.abs_diff(*b)).sum();
+                assert_eq!(steps, 1, "{dims} dimensions at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_is_there_once_whatever_the_values() {
+        let pool = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, -1e308, 5e-324];
+        for n in [0usize, 1, 2, 40, 5000] {
+            for kind in 0..4 {
+                let values: Vec<f64> = (0..n * 3)
+                    .map(|i| match kind {
+                        0 => pool[i * 7919 % 9],
+                        1 => 3.0,
+                        2 => ((i * 7919) % 10007) as f64 * if i < 6 { 1e12 } else { 1e-6 },
+                        _ => (i * 31 % 17) as f64,
+                    })
+                    .collect();
+                let coordinates = Coordinates { values: &values, width: 3, groups: vec![vec![0, 1], vec![2]] };
+                let mut order = order_of(&coordinates);
+                let first_nan = order.iter().position(|r| coordinates.row(*r).iter().any(|v| v.is_nan()));
+                if let Some(at) = first_nan.filter(|_| kind == 0) {
+                    assert!(order[at..].iter().all(|r| coordinates.row(*r).iter().any(|v| v.is_nan())));
+                }
+                order.sort_unstable();
+                assert!(order.into_iter().eq(0..n as u32));
+            }
+        }
+    }
+}

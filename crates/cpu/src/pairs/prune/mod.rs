@@ -1,0 +1,116 @@
+//! Pruning by intervals (DESIGN 6.1): rows sorted along a space-filling curve into boxes; the bounds of the formula over
+//! two boxes let the folds skip their pairs, or settle them whole. What is left is evaluated as ever.
+//!
+//! Tiles are over the *sorted* rows, so that shares, checkpoints and threads work as without pruning. Only folds whose
+//! answer does not depend on the order of pairs are pruned ([`zipfold_plan::prune::mode`]), so it has the same bits.
+
+mod sheet;
+mod tree;
+mod verdict;
+mod walk;
+
+use super::engine::{Sink, UnitState};
+use super::points::Distances;
+use super::program::compile;
+use super::rows::Rows;
+use super::vm::Vm;
+use tree::{Hoisted, Level, Tree};
+use walk::{GROUP, Walk};
+use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::pair::bounds::Bounds;
+use zipfold_core::{Job, Result, Side, Space};
+use zipfold_plan::{Plan, Tile, prune};
+
+/// A job loaded for a pruned run.
+#[derive(Debug)]
+pub struct Pruned<'j> {
+    job: &'j Job,
+    vm: Vm<'j, f64>,
+    bounds: Bounds<'j>,
+    /// What is walked: half spaces from both rows of a cell where `doubled`.
+    space: Space,
+    doubled: bool,
+    /// Leaves in the order of their bounds, for one fold that looks for the best.
+    best_first: bool,
+    order_x: Vec<u32>,
+    /// The order of y, where it is another input.
+    order_y: Option<Vec<u32>>,
+    /// Boxes of single rows of x, and of groups of them.
+    points: Level,
+    groups: Level,
+    tree: Tree,
+    /// Points of a histogram of distances, swept by their own kernel.
+    distances: Option<Distances>,
+}
+
+/// Rows in a leaf of points: their kernel needs no whole blocks.
+const SMALL_LEAF: usize = 32;
+
+impl<'j> Pruned<'j> {
+    /// Sorts and boxes the rows of `job`; none where it cannot be pruned.
+    pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
+        let mode = prune::mode(job)?;
+        let low = &job.low;
+        let bounds = Bounds::new(low, job.cell.as_ref())?;
+        let (x, y) = rayon::join(
+            || {
+                let x = Hoisted::new(low, &job.x, Side::X);
+                let order = x.order(low, Side::X);
+                (x, order)
+            },
+            || {
+                let y = Hoisted::new(low, job.other(), Side::Y);
+                let order = job.y.as_ref().map(|_| y.order(low, Side::Y));
+                (y, order)
+            },
+        );
+        let ((x, order_x), (y, order_y)) = (x, y);
+        let of_y = order_y.as_deref().unwrap_or(&order_x);
+        let by_points = plan.family != "vm" && Distances::applies(job);
+        let leaf = if by_points { SMALL_LEAF } else { BLOCK };
+        let none = || Rows::empty(low.dim, 0, 0);
+        let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
+        let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
+        let boxes = || (Level::over_rows(&x, &order_x, 1), Level::over_rows(&x, &order_x, GROUP));
+        let columns = || (panels(), Tree::new(&y, of_y, leaf));
+        let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
+        let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
+        let vm = Vm { low, program: compile(low), x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa };
+        let doubled = mode == prune::Mode::Doubled;
+        let space = prune::walked(job, plan.prune);
+        let best_first = looks_for_best(job);
+        let placed =
+            Pruned { job, vm, bounds, space, doubled, best_first, order_x, order_y, points, groups, tree, distances };
+        Some(placed)
+    }
+    /// Which rows of `side` the sorted ones are.
+    pub fn order(&self, side: Side) -> &[u32] {
+        match (side, &self.order_y) {
+            (Side::Y, Some(order)) => order,
+            _ => &self.order_x,
+        }
+    }
+    /// Folds the cells of consecutive `tiles` of sorted rows.
+    ///
+    /// # Errors
+    /// Those of the sink, which is asked for room for the matches of joins.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
+        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
+        let mut walk = Walk::new(self, self.bounds.clone(), start..end, sink);
+        for tile in tiles {
+            walk.tile(&tile.rows, &tile.cols)?;
+        }
+        Ok(walk.finish())
+    }
+}
+
+/// Whether the one fold looks for the best values, and no cut-off decides too.
+fn looks_for_best(job: &Job) -> bool {
+    let best = match job.folds.as_slice() {
+        [Fold::Nearest(_)] => true,
+        [Fold::Rows(f)] => f.op != RowOp::Count,
+        _ => false,
+    };
+    best && job.near_root.is_none()
+}

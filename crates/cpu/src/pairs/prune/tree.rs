@@ -1,0 +1,132 @@
+//! Rows along a space-filling curve, and a small hierarchy of bounding boxes over them.
+
+use rayon::prelude::*;
+use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::space::curve::{self, Coordinates};
+use zipfold_core::{Side, Table};
+
+/// Rows that one thread hoists at a time.
+const CHUNK: usize = 2048;
+
+/// Hoisted values of all rows of a side: `width` numbers each, row-major.
+#[derive(Debug)]
+pub struct Hoisted {
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// Numbers in a row.
+    pub width: usize,
+}
+
+impl Hoisted {
+    /// Hoists the rows of `table`.
+    pub fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
+        let width = Bounds::coordinates(low, side);
+        let mut values = vec![0.0; table.rows() * width];
+        values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
+            let mut hoister = low.hoister(side);
+            let mut row = vec![];
+            for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                hoister.load(table, chunk * CHUNK + at);
+                hoisted_into(&hoister, low, side, &mut row);
+                out.copy_from_slice(&row);
+            }
+        });
+        Hoisted { values, width }
+    }
+    /// The order of the rows along the curve: components of a vector share a scale, numbers have their own.
+    pub fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
+        let streams = low.streams[side as usize].len();
+        let mut groups: Vec<Vec<usize>> = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect()).collect();
+        groups.extend((streams * low.dim..self.width).map(|c| vec![c]));
+        let coordinates = Coordinates { values: &self.values, width: self.width, groups };
+        match coordinates.whole() {
+            None => (0..coordinates.rows() as u32).collect(),
+            Some(grid) => {
+                let rows = self.values.par_chunks_exact(self.width).with_min_len(CHUNK);
+                let keys = rows.map(|row| grid.key(row)).collect();
+                curve::order(&coordinates, &grid, keys)
+            }
+        }
+    }
+    /// The row `order[row]`, or none behind the last.
+    pub fn row(&self, order: &[u32], row: usize) -> Option<&[f64]> {
+        let at = *order.get(row)? as usize;
+        Some(&self.values[at * self.width..][..self.width])
+    }
+}
+
+/// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride + b]` and
+/// `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be read from any box on.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Boxes.
+    pub count: usize,
+    /// From one hoisted value to the next.
+    pub stride: usize,
+    /// Least values.
+    pub lo: Vec<f64>,
+    /// Largest values.
+    pub hi: Vec<f64>,
+}
+
+impl Level {
+    /// No bounds yet.
+    fn new(count: usize, width: usize) -> Level {
+        let stride = count + LANES;
+        Level { count, stride, lo: vec![f64::INFINITY; stride * width], hi: vec![f64::NEG_INFINITY; stride * width] }
+    }
+    fn widen(&mut self, at: usize, lo: f64, hi: f64) {
+        let (l, h) = (&mut self.lo[at], &mut self.hi[at]);
+        // A comparison with NaN is false, so that NaN, once there, stays.
+        *l = if lo >= *l || l.is_nan() { *l } else { lo };
+        *h = if hi <= *h || h.is_nan() { *h } else { hi };
+    }
+    /// The boxes of `size` rows each, in `order`.
+    pub fn over_rows(hoisted: &Hoisted, order: &[u32], size: usize) -> Level {
+        let mut level = Level::new(order.len().div_ceil(size), hoisted.width);
+        for row in 0..order.len() {
+            let Some(values) = hoisted.row(order, row) else { continue };
+            for (c, v) in values.iter().enumerate() {
+                level.widen(c * level.stride + row / size, *v, *v);
+            }
+        }
+        level
+    }
+    /// The boxes of [`LANES`] boxes of `below` each.
+    fn over(below: &Level, width: usize) -> Level {
+        let mut level = Level::new(below.count.div_ceil(LANES), width);
+        for c in 0..width {
+            for b in 0..below.count {
+                let at = c * below.stride + b;
+                level.widen(c * level.stride + b / LANES, below.lo[at], below.hi[at]);
+            }
+        }
+        level
+    }
+}
+
+/// Boxes of `leaf` rows, boxes of those, and so on, up to one batch.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// Rows in a leaf.
+    pub leaf: usize,
+    /// From the leaves up; the last has at most [`LANES`] boxes.
+    pub levels: Vec<Level>,
+}
+
+impl Tree {
+    /// The tree over rows in `order`.
+    pub fn new(hoisted: &Hoisted, order: &[u32], leaf: usize) -> Tree {
+        let mut levels = vec![Level::over_rows(hoisted, order, leaf)];
+        while levels[levels.len() - 1].count > LANES {
+            let above = Level::over(&levels[levels.len() - 1], hoisted.width);
+            levels.push(above);
+        }
+        Tree { leaf, levels }
+    }
+    /// Rows under a box of a level.
+    pub fn span(&self, level: usize) -> usize {
+        self.leaf * LANES.pow(level as u32)
+    }
+}

@@ -1,0 +1,380 @@
+//! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x, until bounds settle a
+//! pair of boxes or single rows meet leaves, whose pairs are evaluated.
+
+use super::Pruned;
+use super::sheet::{Run, Sheet};
+use super::tree::Level;
+use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
+use crate::kernels::histogram::{Histogram as Sweep, Strip};
+use crate::pairs::engine::{Sink, UnitState};
+use crate::pairs::points::Distances;
+use crate::pairs::vm::Scratch;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use zipfold_core::fold::{Fold, Tally};
+use zipfold_core::pair::bounds::{Bounds, LANES};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Cells, Result, Side};
+
+/// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
+pub const GROUP: usize = LANES;
+/// Rows of x in a block: its groups are the lanes of one evaluation of bounds.
+const BLOCK: usize = GROUP * LANES;
+
+/// One unit of tiles on its way.
+pub struct Walk<'e, 'j> {
+    pruned: &'e Pruned<'j>,
+    bounds: Bounds<'e>,
+    judge: Judge<'e>,
+    sheet: Sheet<'e>,
+    tally: Tally,
+    /// Counts of the points family, and the strips of the current block of rows, one a group.
+    sweep: Option<(&'e Distances, Sweep<'e>)>,
+    strips: Vec<Strip>,
+    scratch: Scratch<f64>,
+    /// Where room for matches is asked for, and how much was.
+    sink: &'e dyn Sink,
+    held: u64,
+    /// Columns of the current tile.
+    cols: Range<usize>,
+    /// Cells of each row of a group that met a leaf: as walked, and as the space counts them.
+    seen: [[u64; 2]; GROUP],
+}
+
+/// A box of y that waits for its turn: the one with the best bound first.
+struct Waiting {
+    best: f64,
+    level: usize,
+    at: usize,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Waiting {}
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Waiting {
+    // The heap gives the largest first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.best.total_cmp(&self.best).then(other.level.cmp(&self.level)).then(other.at.cmp(&self.at))
+    }
+}
+
+impl<'e, 'j> Walk<'e, 'j> {
+    /// Nothing visited; `rows` are all that tiles will have.
+    pub fn new(pruned: &'e Pruned<'j>, bounds: Bounds<'e>, rows: Range<usize>, sink: &'e dyn Sink) -> Self {
+        let job = pruned.job;
+        let isa = crate::pairs::zips::isa(pruned.vm.isa);
+        let half = job.space.is_half() && !pruned.doubled;
+        Walk {
+            pruned,
+            bounds,
+            judge: Judge::new(job),
+            sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half),
+            tally: Tally::default(),
+            sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
+            strips: vec![Strip::default(); LANES],
+            scratch: pruned.vm.scratch(),
+            sink,
+            held: 0,
+            cols: 0..0,
+            seen: [[0; 2]; GROUP],
+        }
+    }
+    /// Visits the pairs of `rows` and `cols`.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
+        self.cols = cols.clone();
+        let step = if self.pruned.best_first { GROUP } else { BLOCK };
+        let mut start = rows.start;
+        while start < rows.end {
+            let end = rows.end.min((start / step + 1) * step);
+            match self.pruned.best_first {
+                true => self.nearest_first(start..end)?,
+                false => self.block(start..end)?,
+            }
+            start = end;
+        }
+        Ok(())
+    }
+    /// Asks for room for the matches found, and for as many more as `cells` pairs may be.
+    fn hold(&mut self, cells: u64) -> Result<()> {
+        let bytes = self.sheet.bytes(cells);
+        if bytes > self.held {
+            self.sink.hold(bytes - self.held)?;
+            self.held = bytes;
+        }
+        Ok(())
+    }
+    /// The columns of a box of y that the tile has.
+    fn columns(&self, level: usize, at: usize) -> Range<usize> {
+        let span = self.pruned.tree.span(level);
+        let start = (at * span).max(self.cols.start);
+        start..((at + 1) * span).min(self.cols.end).max(start)
+    }
+    fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+        let before = matches!(self.pruned.space.cells, Cells::Triangle | Cells::Diagonal) && cols.end <= rows.start;
+        cols.is_empty() || before
+    }
+    /// All leaves for a block of rows, in their order.
+    fn block(&mut self, rows: Range<usize>) -> Result<()> {
+        let (lo, hi) = hull(&self.pruned.groups, rows.start / GROUP..rows.end.div_ceil(GROUP));
+        self.bounds.set_one(Side::X, &lo, &hi, 1);
+        let mut leaves = vec![];
+        let top = self.pruned.tree.levels.len() - 1;
+        let mut open = vec![(top, 0)];
+        while let Some((level, first)) = open.pop() {
+            let boxes = &self.pruned.tree.levels[level];
+            self.bounds.set_lanes(Side::Y, &boxes.lo[first..], &boxes.hi[first..], boxes.stride);
+            self.bounds.run();
+            for lane in 0..LANES.min(boxes.count - first) {
+                let cols = self.columns(level, first + lane);
+                if self.is_empty(&rows, &cols) || self.settle(lane, &rows, &cols)? {
+                    continue;
+                }
+                match level {
+                    0 => leaves.push(first + lane),
+                    _ => open.push((level - 1, (first + lane) * LANES)),
+                }
+            }
+        }
+        leaves.sort_unstable();
+        for leaf in leaves {
+            self.groups(&rows, leaf)?;
+        }
+        self.sweep_strips();
+        Ok(())
+    }
+    /// The states and tally of all tiles.
+    pub fn finish(mut self) -> UnitState {
+        if let Some((_, sweep)) = self.sweep {
+            self.tally.counted += self.sheet.put_counts(&sweep.finish());
+        }
+        UnitState { tally: self.tally, states: self.sheet.finish() }
+    }
+    /// Counts the strips of a block of rows, and clears them.
+    fn sweep_strips(&mut self) {
+        if let Some((distances, sweep)) = &mut self.sweep {
+            self.strips.retain(|s| !s.spans.is_empty());
+            distances.add(sweep, crate::pairs::zips::isa(self.pruned.vm.isa), &self.strips);
+            self.strips.clear();
+            self.strips.resize(LANES, Strip::default());
+        }
+    }
+    /// Notes that the rows of a group meet the columns of a leaf; leaves come in order.
+    fn note(&mut self, lane: usize, rows: Range<usize>, cols: Range<usize>) {
+        let strip = &mut self.strips[lane];
+        strip.rows = rows;
+        match strip.spans.last_mut() {
+            Some(last) if last.end == cols.start => last.end = cols.end,
+            _ => strip.spans.push(cols),
+        }
+    }
+    /// The groups of a block of rows against a leaf.
+    fn groups(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
+        let cols = self.columns(0, leaf);
+        let first = rows.start / GROUP;
+        let groups = &self.pruned.groups;
+        self.set_leaf(leaf);
+        self.bounds.set_lanes(Side::X, &groups.lo[first..], &groups.hi[first..], groups.stride);
+        self.bounds.run();
+        let mut open = [false; LANES];
+        for (lane, open) in open.iter_mut().enumerate().take(rows.end.div_ceil(GROUP) - first) {
+            let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
+            *open = !self.is_empty(&mine, &cols) && !self.settle(lane, &mine, &cols)?;
+        }
+        for lane in (0..LANES).filter(|l| open[*l]) {
+            let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
+            match self.sweep {
+                Some(_) => self.note(lane, mine, cols.clone()),
+                None => self.rows(&mine, leaf)?,
+            }
+        }
+        self.hold(0)
+    }
+    fn set_leaf(&mut self, leaf: usize) {
+        let leaves = &self.pruned.tree.levels[0];
+        self.bounds.set_one(Side::Y, &leaves.lo[leaf..], &leaves.hi[leaf..], leaves.stride);
+    }
+    /// The rows of a group against a leaf; the bounds of y are set.
+    fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
+        let cols = self.columns(0, leaf);
+        let points = &self.pruned.points;
+        let first = rows.start;
+        self.bounds.set_lanes(Side::X, &points.lo[first..], &points.hi[first..], points.stride);
+        self.bounds.run();
+        for row in rows.clone() {
+            for run in self.pruned.space.columns(row, &cols) {
+                if run.is_empty() {
+                    continue;
+                }
+                let one = row..row + 1;
+                let seen = &mut self.seen[row % GROUP];
+                seen[0] += run.len() as u64;
+                seen[1] += self.pruned.job.space.count(&one, &run);
+                if !self.settle(row - first, &one, &run)? {
+                    self.pruned.vm.eval(&mut self.scratch, row, leaf);
+                    self.admit(row, leaf, &run);
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
+    fn settle(&mut self, lane: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<bool> {
+        let sheet = &self.sheet;
+        match self.judge.judge(&self.bounds, lane, |fold| sheet.worst(fold, rows)) {
+            Verdict::Evaluate => return Ok(false),
+            Verdict::Far => {
+                let cells = self.pruned.job.space.count(rows, cols);
+                self.tally.far += cells;
+                self.tally.skipped += cells;
+            }
+            Verdict::Settled => self.take_whole(rows, cols)?,
+        }
+        Ok(true)
+    }
+    fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
+        let cells = self.pruned.job.space.count(rows, cols);
+        if self.judge.wholes.contains(&Whole::All) {
+            self.hold(cells)?;
+        }
+        self.tally.counted += cells;
+        if self.judge.matters() {
+            self.tally.settled += cells;
+        } else {
+            self.tally.skipped += cells;
+        }
+        self.sheet.settle_cells(&self.judge.wholes, cells);
+        if !self.sheet.has_rows(&self.judge.wholes) {
+            return Ok(());
+        }
+        for row in rows.clone() {
+            for run in self.pruned.space.columns(row, cols) {
+                if !run.is_empty() {
+                    self.sheet.settle_row(&self.judge.wholes, row, &run);
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Leaves in ascending order of the best value they may hold, until none can improve any row of the group.
+    fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
+        self.seen = [[0; 2]; GROUP];
+        let mut heap = BinaryHeap::new();
+        let top = self.pruned.tree.levels.len() - 1;
+        self.offer(&mut heap, &rows, top, 0);
+        while let Some(next) = heap.pop() {
+            if next.best > self.sheet.worst(0, &rows) {
+                break;
+            }
+            match next.level {
+                0 => {
+                    self.set_leaf(next.at);
+                    self.rows(&rows, next.at)?;
+                }
+                level => self.offer(&mut heap, &rows, level - 1, next.at * LANES),
+            }
+        }
+        // What was not visited cannot change any row.
+        let wholes = [Whole::Nothing];
+        for row in rows {
+            let one = row..row + 1;
+            let [walked, cells] = self.seen[row % GROUP];
+            let rest = self.pruned.space.count(&one, &self.cols) - walked;
+            self.sheet.settle_row(&wholes, row, &(0..rest as usize));
+            let rest = self.pruned.job.space.count(&one, &self.cols) - cells;
+            self.tally.skipped += rest;
+            self.tally.counted += rest;
+        }
+        Ok(())
+    }
+    /// Puts the boxes of a batch on the heap.
+    fn offer(&mut self, heap: &mut BinaryHeap<Waiting>, rows: &Range<usize>, level: usize, first: usize) {
+        let (groups, boxes) = (&self.pruned.groups, &self.pruned.tree.levels[level]);
+        let group = rows.start / GROUP;
+        self.bounds.set_one(Side::X, &groups.lo[group..], &groups.hi[group..], groups.stride);
+        self.bounds.set_lanes(Side::Y, &boxes.lo[first..], &boxes.hi[first..], boxes.stride);
+        self.bounds.run();
+        let worst = self.sheet.worst(0, rows);
+        let (root, largest) = match &self.pruned.job.folds[0] {
+            Fold::Nearest(f) => (f.root, f.largest),
+            Fold::Rows(f) => (f.root, wants_largest(f)),
+            _ => (0, false),
+        };
+        for lane in 0..LANES.min(boxes.count - first) {
+            if self.columns(level, first + lane).is_empty() {
+                continue;
+            }
+            let known = (0..self.pruned.job.low.formula.roots.len()).all(|r| self.bounds.root(r).at(lane).is_known());
+            let best = falling(self.bounds.root(root).at(lane), largest).lo;
+            let best = if known { best } else { f64::NEG_INFINITY };
+            let beaten = best > worst;
+            if !beaten {
+                heap.push(Waiting { best, level, at: first + lane });
+            }
+        }
+    }
+    /// Splits an evaluated run at cells that are left out, and hands what remains to the folds.
+    fn admit(&mut self, row: usize, leaf: usize, run: &Range<usize>) {
+        let job = self.pruned.job;
+        let first = leaf * self.pruned.tree.leaf;
+        let roots = &self.scratch.roots;
+        let lanes = run.start - first..run.end - first;
+        let nan_at = |l: usize| roots.iter().any(|r| r[0][l].is_nan());
+        let clean = !roots.iter().any(|r| r[0][lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
+        let near = job.near_root.zip(job.space.near.map(|r| r * r));
+        if clean && near.is_none() {
+            self.tally.counted += job.space.count(&(row..row + 1), run);
+            self.sheet.absorb(&Run { row, cols: run.clone(), roots, lane: lanes.start });
+            return;
+        }
+        let mut open: Option<usize> = None;
+        for l in lanes.clone() {
+            let far = near.is_some_and(|(root, limit)| !roots[root][0][l].le(&limit));
+            let nan = !far && !clean && nan_at(l);
+            let column = first + l;
+            let cells = if self.pruned.doubled { job.space.count(&(row..row + 1), &(column..column + 1)) } else { 1 };
+            if nan && cells > 0 {
+                let (i, j) = (self.pruned.order(Side::X)[row] as u64, self.pruned.order(Side::Y)[column] as u64);
+                let cell = if job.space.is_half() { (i.min(j), i.max(j)) } else { (i, j) };
+                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+            }
+            let out = far || (nan && job.nan == NanPolicy::Skip);
+            self.tally.far += if far { cells } else { 0 };
+            self.tally.nan += if nan && out { cells } else { 0 };
+            self.tally.counted += if out { 0 } else { cells };
+            match (out, open) {
+                (false, None) => open = Some(l),
+                (true, Some(from)) => {
+                    self.sheet.absorb(&Run { row, cols: first + from..column, roots, lane: from });
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = open {
+            self.sheet.absorb(&Run { row, cols: first + from..run.end, roots, lane: from });
+        }
+    }
+}
+
+/// The bounds of some boxes together.
+fn hull(level: &Level, boxes: Range<usize>) -> (Vec<f64>, Vec<f64>) {
+    let width = level.lo.len() / level.stride.max(1);
+    let of = |side: &[f64], pick: fn(f64, f64) -> f64| -> Vec<f64> {
+        (0..width)
+            .map(|c| side[c * level.stride..][boxes.clone()].iter().copied().reduce(pick).unwrap_or(f64::NAN))
+            .collect()
+    };
+    (of(&level.lo, zipfold_core::number::min), of(&level.hi, zipfold_core::number::max))
+}

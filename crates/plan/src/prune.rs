@@ -1,0 +1,124 @@
+//! Whether bounds may leave pairs out, and whether that pays (DESIGN 6.1).
+
+mod estimate;
+
+use crate::choose::Settings;
+use serde::{Deserialize, Serialize};
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Fold, RowFold, RowOp, SelectKind};
+use zipfold_core::pair::Shape;
+use zipfold_core::{Cells, Error, Job, Result, Space};
+
+/// Hoisted numbers of a row beyond which boxes say little and cost much.
+const MOST_COORDINATES: usize = 64;
+
+/// Fewer pairs are sooner evaluated than sorted and boxed.
+const WORTH_CELLS: usize = 1 << 22;
+/// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as a plain run sweeps.
+const WORTH_SHARE: f64 = 0.4;
+
+/// How the cells of a pruned run are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Each once.
+    Once,
+    /// Those of a half space from both their rows, for folds that credit rows.
+    Doubled,
+}
+
+/// Whether a plan prunes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prune {
+    on: bool,
+    /// The share of pairs that is expected to be evaluated, where it was estimated.
+    pub evaluated: Option<f64>,
+}
+
+impl Prune {
+    /// Whether bounds are used.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+}
+
+/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, and its values must be numbers.
+pub fn mode(job: &Job) -> Option<Mode> {
+    let formula = &job.low.formula;
+    let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
+    let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
+    let rows = [job.space.n, job.space.m];
+    let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
+    let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
+    if !(numbers && boxed && countable && job.folds.iter().all(order_free)) {
+        return None;
+    }
+    if !job.space.is_half() {
+        return Some(Mode::Once);
+    }
+    let by_row = job.folds.iter().filter(|f| credits_rows(f)).count();
+    match by_row {
+        0 => Some(Mode::Once),
+        all if all == job.folds.len() => Some(Mode::Doubled),
+        _ => None,
+    }
+}
+
+/// The space that is walked: a half space whose folds credit rows is walked from both rows of a cell.
+pub fn walked(job: &Job, prune: Prune) -> Space {
+    let doubled = prune.on && mode(job) == Some(Mode::Doubled);
+    let cells = match (job.space.cells, doubled) {
+        (Cells::Triangle, true) => Cells::Ordered,
+        (Cells::Diagonal, true) => Cells::Square,
+        (cells, _) => cells,
+    };
+    Space { cells, ..job.space }
+}
+
+/// Whether the answer of a fold is the same in any order of pairs.
+fn order_free(fold: &Fold) -> bool {
+    let best = |f: &RowFold| matches!(f.op, RowOp::Count | RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax);
+    match fold {
+        Fold::Histogram(_) | Fold::Select(_) | Fold::Nearest(_) => true,
+        Fold::Rows(f) => best(f) && f.along != Along::Column && f.width == 1,
+        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
+    }
+}
+
+fn credits_rows(fold: &Fold) -> bool {
+    match fold {
+        Fold::Select(f) => f.kind != SelectKind::Inner,
+        Fold::Rows(_) | Fold::Nearest(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether to prune `job`: as set by hand, or where it pays.
+///
+/// # Errors
+/// `Request` for a setting that is none, or that asks for what is impossible.
+pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Result<Prune> {
+    let can = mode(job).is_some();
+    match settings.get("prune").map(String::as_str) {
+        Some("off") => Ok(Prune::default()),
+        Some("on") if can => Ok(Prune { on: true, evaluated: None }),
+        Some("on") => {
+            let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
+            Err(e.at("--set prune").remedy("--set prune=auto"))
+        }
+        None | Some("auto") if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
+        None | Some("auto") => {
+            let evaluated = estimate::evaluated(job);
+            let on = evaluated.is_some_and(|share| share <= WORTH_SHARE);
+            if let Some(share) = evaluated {
+                let percent = 100.0 * share;
+                let what = if on { "which pays" } else { "which does not pay" };
+                reasons.push(format!("bounds would leave about {percent:.3} % of the pairs to evaluate, {what}"));
+            }
+            Ok(Prune { on, evaluated })
+        }
+        Some(other) => {
+            let e = Error::request(format!("'{other}' is no way to prune")).at("--set prune");
+            Err(e.remedy("on, off or auto"))
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Pruned runs give the bits of the oracle: folds, spaces, boxes, formulas and rows of every kind, in shares too.
+
+use zipfold::partial::{Partial, decode, encode};
+use zipfold::{Options, Output, Target, run};
+use zipfold_core::fold::State;
+use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
+use zipfold_core::{Cells, Data, Job, Table, Tally, describe, oracle};
+use zipfold_testkit::Lcg;
+use zipfold_testkit::compare::{difference, of_output, of_state, same};
+use zipfold_testkit::runner::{isas, numbers, plain};
+
+const FOLDS: [&str; 12] = [
+    r#"{ kind = "nearest", k = 5 }"#,
+    r#"{ kind = "nearest", k = 40, largest = true }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 3.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 4, range = [0.5, 30.0] }], mean = true, closed = "half-open" }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 3.0] }], weights = "w" }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 5, range = [0.0, 3.0] }, { value = "abs(x[0] - y[0])", edges = [0.1, 0.5, 4.0] }] }"#,
+    r#"{ kind = "select", predicate = "sum(abs(x - y)) < 0.7" }"#,
+    r#"{ kind = "select", predicate = "max(abs(x - y)) < 1 or x[0] * y[0] > 14", value = "x[0] + y[0]" }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "anti" }"#,
+    r#"{ kind = "reduce", op = "argmin" }"#,
+    r#"{ kind = "reduce", op = "max", along = "all" }"#,
+];
+const MORE: [&str; 3] = [
+    r#"{ kind = "reduce", op = "min" }"#,
+    r#"{ kind = "reduce", op = "argmax", along = "all" }"#,
+    r#"{ kind = "reduce", op = "count" }"#,
+];
+
+/// Rows of a kind, on a coarse grid now and then, so that values tie.
+fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
+    let mut middle = vec![0.0; d];
+    let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 5e-324, 1e300];
+    let mut items = vec![];
+    for i in 0..n {
+        if i % 60 == 0 {
+            middle = (0..d).map(|_| lcg.between(0.0, 4.0)).collect();
+        }
+        items.extend((0..d).map(|k| match kind {
+            0 => lcg.between(0.0, 4.0),
+            1 => middle[k] + lcg.between(-0.01, 0.01),
+            2 => (lcg.between(0.0, 4.0) * 4.0).round() / 4.0,
+            3 => 1.0,
+            4 => 1e9 + lcg.between(0.0, 4.0),
+            5 => lcg.unit() * 1e-310,
+            _ if lcg.below(40) == 0 => strange[lcg.below(6)],
+            _ => lcg.between(0.0, 4.0),
+        }));
+    }
+    Table::f64(n, d, items).unwrap()
+}
+
+fn problem(folds: &str, metric: &str) -> Problem {
+    let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ metric = \"{metric}\" }}\nfolds = [{folds}]\n");
+    toml::from_str(&text).unwrap()
+}
+
+fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
+    let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
+    let weighed = |f: &FoldSpec| matches!(f, FoldSpec::Histogram { weights: Some(_), .. });
+    problem.folds.iter().map(|f| weighed(f).then(|| [one(n), one(m)])).collect()
+}
+
+fn pruned(isa: &'static str, threads: usize, tile: usize, shard: Option<(usize, usize)>) -> Options<'static> {
+    let mut options = Options { shard, ..plain(isa, threads, tile).options() };
+    options.settings.insert("prune".into(), "on".into());
+    options
+}
+
+fn outcome(problem: &Problem, job: &Job, options: &Options<'_>) -> (Vec<Output>, Tally) {
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+    let done = run(problem, job, plan, &Target::Memory, options).unwrap();
+    (done.outputs, done.tally)
+}
+
+/// Runs pruned, every way, against the oracle; the pairs that were not evaluated, of how many.
+fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
+    let answer = oracle::run(job).unwrap();
+    let wanted = numbers(job, &answer);
+    let mut left_out = 0;
+    for (at, isa) in isas().into_iter().rev().enumerate() {
+        for (threads, tile) in if at == 0 { vec![(2, 0), (1, 128), (1, 384)] } else { vec![(1, 0)] } {
+            let (outputs, tally) = outcome(problem, job, &pruned(isa, threads, tile, None));
+            for (fold, (output, wanted)) in job.folds.iter().zip(&outputs).zip(&wanted).map(|((f, o), w)| (f, (o, w))) {
+                let odd = difference(&of_output(fold, output), wanted, same);
+                assert!(odd.is_none(), "{what} {isa} x{threads} tile {tile}: {}", odd.unwrap_or_default());
+            }
+            let theirs = (answer.tally.counted, answer.tally.far, answer.tally.nan, answer.tally.first_nan);
+            assert_eq!((tally.counted, tally.far, tally.nan, tally.first_nan), theirs, "{what} {isa} tile {tile}");
+            left_out = tally.skipped + tally.settled;
+        }
+    }
+    [left_out, job.space.size().unwrap()]
+}
+
+fn shares(problem: &Problem, job: &Job, what: &str) {
+    let whole = outcome(problem, job, &pruned("scalar", 2, 256, None)).0;
+    let mut merged: Vec<State> = job.folds.iter().map(|f| f.identity(job.space.n, job.space.m)).collect();
+    for index in 0..3 {
+        let (outputs, _) = outcome(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
+        let states = outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Written }).collect();
+        let part = decode(&encode(&Partial::start("key", states)).unwrap(), "part").unwrap();
+        for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
+            fold.merge(into, from);
+        }
+    }
+    for ((fold, got), wanted) in job.folds.iter().zip(&merged).zip(&whole) {
+        let odd = difference(&of_state(fold, got), &of_output(fold, wanted), same);
+        assert!(odd.is_none(), "{what}, shares: {}", odd.unwrap_or_default());
+    }
+}
+
+#[test]
+fn every_fold_in_every_space() {
+    let mut lcg = Lcg::new(61);
+    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let mut sum = [0, 0];
+    for fold in FOLDS.iter().chain(&MORE) {
+        for cells in spaces {
+            for kind in [0, 1, 2, 6] {
+                let mut problem = problem(fold, if kind == 2 { "cityblock" } else { "euclidean" });
+                problem.cells = cells;
+                problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
+                problem.cell = (lcg.below(3) == 0 && kind != 2).then(|| vec![3.0, 2.5]);
+                problem.near = (lcg.below(3) == 0).then_some(0.8);
+                let (n, m) = (400 + lcg.below(300), 300);
+                let x = table(&mut lcg, kind, n, 2);
+                let y = cells.is_none().then(|| table(&mut lcg, kind, m, 2));
+                let m = if cells.is_none() { m } else { n };
+                let weights = weights(&problem, n, m);
+                let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
+                let what = format!("{cells:?} kind {kind} box {:?} near {:?} {fold}", problem.cell, problem.near);
+                let [left_out, all] = check(&problem, &job, &what);
+                sum = [sum[0] + left_out, sum[1] + all];
+                if kind == 1 {
+                    shares(&problem, &job, &what);
+                }
+            }
+        }
+    }
+    assert!(sum[0] * 3 > sum[1], "{sum:?}");
+}
+
+#[test]
+fn strange_rows_and_small_inputs() {
+    let mut lcg = Lcg::new(67);
+    for fold in FOLDS.iter().chain(&MORE) {
+        for n in [0usize, 1, 2, 17, 129, 300] {
+            for kind in 0..7 {
+                let dim = 2 + lcg.below(2);
+                let mut problem = problem(fold, "euclidean");
+                problem.nan = NanPolicy::Propagate;
+                let x = table(&mut lcg, kind, n, dim);
+                let weights = weights(&problem, n, n);
+                let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+                if zipfold::plan::prune::mode(&job).is_some() {
+                    check(&problem, &job, &format!("{n} rows of kind {kind} {fold}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn several_folds_in_one_walk() {
+    let mut lcg = Lcg::new(71);
+    for cells in [Cells::Square, Cells::Ordered, Cells::Triangle] {
+        let half = cells == Cells::Triangle;
+        let folds = if half { [&FOLDS[2..4], &FOLDS[6..8]].concat() } else { FOLDS.to_vec() };
+        for kind in [0, 1, 6] {
+            let mut problem = problem(&folds.join(","), "euclidean");
+            problem.cells = Some(cells);
+            problem.nan = NanPolicy::Skip;
+            let x = table(&mut lcg, kind, 500, 3);
+            let weights = weights(&problem, 500, 500);
+            let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+            check(&problem, &job, &format!("{cells:?} kind {kind}"));
+        }
+    }
+}
+
+#[test]
+fn oblique_boxes() {
+    let mut lcg = Lcg::new(73);
+    for fold in &FOLDS[..7] {
+        for cell in [vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0], vec![2.0, 2.0, 6.0, 60.0, 60.0, 60.0]] {
+            for kind in [0, 1] {
+                let mut problem = problem(fold, "euclidean");
+                problem.cell = Some(cell.clone());
+                let x = table(&mut lcg, kind, 500, 3);
+                let weights = weights(&problem, 500, 500);
+                let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+                check(&problem, &job, &format!("box {cell:?} kind {kind} {fold}"));
+            }
+        }
+    }
+}
+
+/// Joins of tables by columns that the sides do not share, by inequalities, equality and ranges.
+#[test]
+fn inequality_joins() {
+    let mut lcg = Lcg::new(79);
+    let names = |n: &[&str]| n.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+    for text in [
+        "x.price < y.price and x.time > y.time",
+        "y.time >= x.time and y.time <= x.time + 0.05",
+        "x.price == y.price",
+        "abs(x.price - y.price) < 0.01 and x.time != y.time",
+        "not (x.price > y.price - 3.9)",
+        "if(x.time < 1, x.price < y.time, x.price > y.time + 3.5)",
+    ] {
+        for kind in [0, 1, 2] {
+            let x = table(&mut lcg, kind, 600, 2).with_names(names(&["time", "price"])).unwrap();
+            let y = table(&mut lcg, kind, 500, 3).with_names(names(&["price", "id", "time"])).unwrap();
+            let fold = format!(r#"{{ kind = "select", predicate = "{text}" }}"#);
+            let mut problem = problem(&fold, "euclidean");
+            problem.pair.metric = None;
+            let job = describe(&problem, Data { x, y: Some(y), weights: vec![None] }).unwrap();
+            check(&problem, &job, &format!("{text} kind {kind}"));
+        }
+    }
+}
