@@ -19,11 +19,7 @@ const LARGE: u64 = 4 << 20;
 fn large_pages(start: *mut u8, bytes: u64) {
     const PAGE: usize = 4096;
     const HUGE: i32 = 14;
-<<<<<<< HEAD
-    // SAFETY: this is the signature that the C library of Linux gives `madvise`.
-=======
     // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
->>>>>>> product
     unsafe extern "C" {
         fn madvise(start: *mut std::ffi::c_void, len: usize, advice: i32) -> i32;
     }
