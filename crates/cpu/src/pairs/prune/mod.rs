@@ -71,7 +71,9 @@ impl<'j> Pruned<'j> {
         let none = || Rows::empty(low.dim, 0, 0);
         let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
         let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
-        let boxes = || (Level::over_rows(&x, &order_x, 1), Level::over_rows(&x, &order_x, GROUP));
+        // Points meet leaves by groups, not by rows.
+        let singles: &[u32] = if by_points { &[] } else { &order_x };
+        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, &order_x, GROUP));
         let columns = || (panels(), Tree::new(&y, of_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
         let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
