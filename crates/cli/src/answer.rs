@@ -96,7 +96,7 @@ fn write_one(
         (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
         (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, options),
         (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
-        (Fold::Select(f), Output::State(State::Select(s))) => select(path, f, s, options),
+        (Fold::Select(f), Output::State(State::Select(s))) => select(path, job, f, s, options),
         _ => Err(Error::internal("a fold and its state do not fit")),
     }
 }
@@ -215,12 +215,15 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
     notes
 }
 
-fn select(path: &str, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
+fn select(path: &str, job: &Job, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
     if fold.kind != SelectKind::Inner {
         let wanted = fold.kind == SelectKind::Semi;
         let rows: Vec<u64> =
             state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
         return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
+    }
+    if path.ends_with(".csr.npz") {
+        return csr(path, job, fold, state, options);
     }
     let i: Vec<u64> = state.pairs.iter().map(|p| p.0).collect();
     let j: Vec<u64> = state.pairs.iter().map(|p| p.1).collect();
@@ -229,6 +232,26 @@ fn select(path: &str, fold: &Select, state: &SelectState, options: OutputOptions
         columns.push(("value", Column::F64(&state.values)));
     }
     write_columns(path, &columns, &[], options)
+}
+
+/// Matches by row, the arrays of a compressed sparse matrix: row i's are `indices[indptr[i]..indptr[i + 1]]`.
+fn csr(path: &str, job: &Job, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut indptr = vec![0i64; n + 1];
+    state.pairs.iter().for_each(|(i, _)| indptr[*i as usize + 1] += 1);
+    (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
+    let indices: Vec<i64> = state.pairs.iter().map(|p| p.1 as i64).collect();
+    let shape = [n as i64, m as i64];
+    let (rows, found, two) = ([n + 1], [indices.len()], [2]);
+    let mut arrays = vec![
+        ("indptr", &rows[..], Column::I64(&indptr)),
+        ("indices", &found[..], Column::I64(&indices)),
+        ("shape", &two[..], Column::I64(&shape)),
+    ];
+    if fold.value.is_some() {
+        arrays.push(("data", &found[..], Column::F64(&state.values)));
+    }
+    zipfold::io::write::write_arrays(path, &arrays, options)
 }
 
 /// Without an output file: a short result is printed, a long one is summarised.

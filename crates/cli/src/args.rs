@@ -107,7 +107,7 @@ pub struct PairArgs {
 /// How to run and where to write.
 #[derive(Args, Clone)]
 pub struct RunArgs {
-    /// The result; its suffix chooses the format, - is standard output
+    /// The result; its suffix chooses the format (.csr.npz: matches as a sparse matrix), - is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<String>,
     /// Threads [default: all]

@@ -32,7 +32,7 @@ pub struct InferArgs {
     #[arg(long)]
     pub order_time: Option<f64>,
     /// Predicted seconds beyond which the network is refused
-    #[arg(long, default_value_t = 300.0)]
+    #[arg(long, default_value_t = 120.0)]
     pub time_limit: f64,
     /// Bytes that may be held: 2GiB, 500MiB, …
     #[arg(long, default_value = "8GiB")]

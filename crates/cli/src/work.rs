@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use zipfold::core::fold::{Fold, State};
+use zipfold::core::fold::Fold;
 use zipfold::io::OutputOptions;
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
-use zipfold::run::{Target, ready, with_ranges};
-use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Output, Problem, Result};
+use zipfold::run::{Target, ready};
+use zipfold::shards;
+use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -236,19 +237,7 @@ fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usi
     let Some(path) = &args.output else {
         return Err(Error::request("a share needs a place for its partial result").at("--shard").remedy("-o part.zfp"));
     };
-    let states = outcome.outputs.iter().map(|o| match o {
-        Output::State(state) => Ok(state.clone()),
-        _ => Err(Error::internal("a dense fold reached a shard")),
-    });
-    let part = Partial {
-        key: String::new(),
-        tiles_done: 0,
-        cells: outcome.cells,
-        states: states.collect::<Result<_>>()?,
-        tally: outcome.tally,
-        problem: serde_json::to_string(problem).map_err(|e| Error::internal(e.to_string()))?,
-        shard: Some(shard),
-    };
+    let part = shards::part(problem, outcome, shard)?;
     if Path::new(path).exists() && !args.force {
         return Err(Error::request("the output exists").at(path.clone()).remedy("--force replaces it"));
     }
@@ -264,35 +253,12 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     for path in paths {
         parts.push((path.clone(), partial::read(Path::new(path))?));
     }
-    parts.sort_by_key(|(_, p)| p.shard);
-    check_shards(&parts)?;
-    let problem: Problem = serde_json::from_str(&parts[0].1.problem)
-        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(paths[0].clone()))?;
+    let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+    let problem = shards::problem_of(name, first)?;
     let budget = budget(args)?;
     let data = read_data(&problem, &budget)?;
-    let problem = with_ranges(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
-    let (job, machine) = ready(&problem, &data, &Options { budget: budget.clone(), ..Options::default() })?;
-    let plan = zipfold::plan::choose(&job, &machine, &ask::settings(args)?)?;
-    let (n, m) = (job.space.n, job.space.m);
-    let mut merged = Partial::start("", job.folds.iter().map(|f| f.identity(n, m)).collect());
-    for (_, part) in parts {
-        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
-            fold.merge(into, from);
-        }
-        merged.tally.merge(&part.tally);
-        merged.cells += part.cells;
-    }
-    if merged.cells != job.space.size()? {
-        return Err(Error::input(format!("the shares hold {} cells, the space {}", merged.cells, job.space.size()?))
-            .remedy("run the shares again on the same inputs"));
-    }
-    for state in &mut merged.states {
-        if let State::Select(select) = state {
-            select.sort();
-        }
-    }
-    let outputs = merged.states.into_iter().map(Output::State).collect();
-    let outcome = Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 };
+    let options = Options { budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
     let files = finish(
         &problem,
         &job,
@@ -303,28 +269,6 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
     tell("merge", &job, &outcome, &seconds, &budget, files, args)
-}
-
-/// All shares of one problem, each once.
-fn check_shards(parts: &[(String, Partial)]) -> Result<()> {
-    let total = parts[0].1.shard.map_or(0, |s| s.1);
-    for (at, (path, part)) in parts.iter().enumerate() {
-        if part.problem != parts[0].1.problem || part.shard.map(|s| s.1) != Some(total) {
-            return Err(Error::request("the partial results belong to different problems")
-                .at(path.clone())
-                .remedy("merge the shares of one command"));
-        }
-        if part.shard.map(|s| s.0) != Some(at) {
-            return Err(
-                Error::request(format!("share {} of {total} is missing or there twice", at + 1)).at(path.clone())
-            );
-        }
-    }
-    if parts.len() == total {
-        Ok(())
-    } else {
-        Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them"))
-    }
 }
 
 /// Prints the plan of `problem`.

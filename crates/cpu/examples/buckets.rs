@@ -6,6 +6,7 @@
 use std::time::Instant;
 use zipfold_core::Budget;
 use zipfold_cpu::product::bucket::{Mode, contract as bucket};
+use zipfold_cpu::product::scaled::Entries;
 use zipfold_cpu::product::shape::Shape;
 use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::random::Random;
@@ -19,6 +20,9 @@ struct Bucket {
     flop: f64,
 }
 
+/// What is measured: linear and logarithmic input and output, and the kernel of the true log domain.
+const NAMES: [&str; 5] = ["f32", "f64", "log f32", "log f64", "log-sum-exp f64"];
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|a| a == "--generate") {
@@ -31,16 +35,24 @@ fn main() {
     let mut all: Vec<Bucket> = text.lines().map(|l| serde_json::from_str(l).expect("a bucket")).collect();
     all.sort_by(|a, b| a.flop.total_cmp(&b.flop));
     let limit = args.get(1).and_then(|l| l.parse().ok()).unwrap_or(30).min(all.len());
-    println!("flop  f32  f64  log-sum-exp f64   (GFLOP/s by the paper's count)");
-    let mut columns = [Vec::new(), Vec::new(), Vec::new()];
+    println!("flop  {}   (GFLOP/s by the paper's count)", NAMES.join("  "));
+    let mut columns = [const { Vec::new() }; NAMES.len()];
     for i in 0..limit {
         let b = &all[i * (all.len() - 1) / (limit - 1).max(1)];
         let tables = tables(b);
-        let rates = [run::<f32>(b, &tables), run::<f64>(b, &tables), logs(b, &tables)];
-        println!("{:9.3e} {:8.3} {:8.3} {:8.3}", b.flop, rates[0], rates[1], rates[2]);
+        let logs: Vec<Table> = tables.iter().map(logarithm).collect();
+        let (linear, log) = (Entries::Values, Entries::Logs);
+        let rates = [
+            run::<f32>(b, &tables, linear),
+            run::<f64>(b, &tables, linear),
+            run::<f32>(b, &logs, log),
+            run::<f64>(b, &logs, log),
+            true_logs(b, &logs),
+        ];
+        println!("{:9.3e} {}", b.flop, rates.map(|r| format!("{r:9.3}")).join(" "));
         columns.iter_mut().zip(rates).for_each(|(c, r)| c.push(r));
     }
-    for (name, mut c) in ["f32", "f64", "log-sum-exp"].into_iter().zip(columns) {
+    for (name, mut c) in NAMES.into_iter().zip(columns) {
         c.sort_by(f64::total_cmp);
         println!("{name}: median {:.3}, least {:.3}, most {:.3} GFLOP/s", c[c.len() / 2], c[0], c[c.len() - 1]);
     }
@@ -106,8 +118,12 @@ fn best(mut call: impl FnMut()) -> f64 {
     least
 }
 
-/// The planned contraction, inputs restructured and scaled in every call.
-fn run<T: Real>(b: &Bucket, tables: &[Table]) -> f64 {
+fn logarithm(table: &Table) -> Table {
+    Table { scope: table.scope.clone(), values: table.values.iter().map(|v| v.ln()).collect() }
+}
+
+/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms.
+fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> f64 {
     let reduced = Reduced {
         cards: b.dom.clone(),
         origin: Vec::new(),
@@ -130,18 +146,24 @@ fn run<T: Real>(b: &Bucket, tables: &[Table]) -> f64 {
     let plan = plan(&reduced, &kept, &options).expect("a plan");
     let budget = Budget::unlimited();
     let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);
-    b.flop / best(|| drop(engine.forward::<T>(&[]).expect("memory"))) / 1e9
+    let engine = if entries == Entries::Logs { engine.of_logs() } else { engine };
+    let call = || {
+        let forward = engine.forward::<T>(&[]).expect("memory");
+        if entries == Entries::Logs {
+            plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).for_each(|t| drop(t.logs(&budget)));
+        }
+    };
+    b.flop / best(call) / 1e9
 }
 
-/// The n-ary bucket kernel on logarithms.
-fn logs(b: &Bucket, tables: &[Table]) -> f64 {
+/// The n-ary bucket kernel on logarithms, with a maximum for every entry: what tables beyond the range of f64 fall back to.
+fn true_logs(b: &Bucket, tables: &[Table]) -> f64 {
     let out: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
     let mut order = b.summed.clone();
     order.extend(&out);
     let mut rank = vec![0u32; b.dom.len()];
     order.iter().enumerate().for_each(|(place, v)| rank[*v] = place as u32);
-    let mut sorted: Vec<(Vec<usize>, Vec<f64>)> =
-        tables.iter().map(|t| (t.scope.clone(), t.values.iter().map(|v| v.ln()).collect())).collect();
+    let mut sorted: Vec<(Vec<usize>, Vec<f64>)> = tables.iter().map(|t| (t.scope.clone(), t.values.clone())).collect();
     sorted.iter_mut().for_each(|(s, _)| s.sort_by_key(|v| rank[*v]));
     let scopes: Vec<&[usize]> = sorted.iter().map(|(s, _)| &s[..]).collect();
     let shape = Shape::new(&scopes, &out, &rank, &b.dom);

@@ -1,6 +1,13 @@
 //! Facts of this machine.
 
+use std::sync::OnceLock;
 use zipfold_plan::{Isa, Machine};
+
+/// Threads that this process may use. Asking the system reads files, which takes longer than a small matrix.
+fn threads() -> usize {
+    static ALL: OnceLock<usize> = OnceLock::new();
+    *ALL.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// The best instruction set of this machine.
 pub fn isa() -> Isa {
@@ -22,7 +29,6 @@ pub fn isa() -> Isa {
 
 /// Facts of this machine for `threads` threads (0: all there are) and `memory` bytes.
 pub fn detect(threads: usize, memory: u64) -> Machine {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if threads == 0 { all } else { threads };
+    let threads = if threads == 0 { self::threads() } else { threads };
     Machine { threads, isa: isa(), memory, ..Machine::default() }
 }

@@ -9,6 +9,7 @@ use zipfold_core::{Error, Result};
 pub struct Draft {
     names: Vec<String>,
     states: Vec<Vec<String>>,
+    cards: Vec<usize>,
     by_name: HashMap<String, usize>,
     state_of: Vec<HashMap<String, usize>>,
     tables: Vec<Option<Factor>>,
@@ -46,6 +47,7 @@ impl Draft {
             return Err(Error::input(format!("two variables are named '{name}'")));
         }
         self.names.push(name);
+        self.cards.push(states.len());
         self.states.push(states);
         self.state_of.push(by);
         self.tables.push(None);
@@ -62,10 +64,10 @@ impl Draft {
         let child = self.find(child)?;
         let parents = parents.iter().map(|p| self.find(p)).collect::<Result<Vec<_>>>()?;
         let scope: Vec<usize> = parents.iter().copied().chain([child]).collect();
-        let cards: Vec<usize> = self.states.iter().map(Vec::len).collect();
-        zipfold_core::factor::table::check_scope(&scope, &cards)
+        let cards = &self.cards[..];
+        zipfold_core::factor::table::check_scope(&scope, cards)
             .map_err(|e| e.at_least(format!("the table of '{}'", self.names[child])))?;
-        let entries = zipfold_core::factor::table::entries(&scope, &cards).filter(|n| *n <= MOST_ENTRIES);
+        let entries = zipfold_core::factor::table::entries(&scope, cards).filter(|n| *n <= MOST_ENTRIES);
         let entries = entries.ok_or_else(|| {
             Error::input(format!("the table of '{}' is too large", self.names[child]))
                 .limit(format!("{MOST_ENTRIES} entries"))
@@ -95,9 +97,8 @@ impl Draft {
         if let Some(at) = cpt.values.iter().position(|v| v.is_nan()) {
             return Err(Error::input(format!("row {} has no numbers", at / cpt.states)).at(place));
         }
-        let cards: Vec<usize> = self.states.iter().map(Vec::len).collect();
         let scope = cpt.parents.iter().copied().chain([cpt.child]).collect();
-        let factor = Factor::new(scope, cpt.values, &cards).map_err(|e| e.at_least(place.clone()))?;
+        let factor = Factor::new(scope, cpt.values, &self.cards).map_err(|e| e.at_least(place.clone()))?;
         match self.tables[cpt.child].replace(factor) {
             Some(_) => Err(Error::input("stands twice").at(place)),
             None => Ok(()),
@@ -111,9 +112,8 @@ impl Draft {
         if let Some(v) = self.tables.iter().position(Option::is_none) {
             return Err(Error::input(format!("variable '{}' has no table", self.names[v])));
         }
-        let cards = self.states.iter().map(Vec::len).collect();
         let factors = self.tables.into_iter().flatten().collect();
-        Network::new(Kind::Bayes, cards, factors)?.with_names(Names { variables: self.names, states: self.states })
+        Network::new(Kind::Bayes, self.cards, factors)?.with_names(Names { variables: self.names, states: self.states })
     }
 }
 

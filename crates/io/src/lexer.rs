@@ -19,17 +19,51 @@ pub enum Token<'a> {
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    signs: &'static str,
+    /// What each byte is.
+    kinds: &'static [Kind; 256],
+    /// Whether `%` starts a comment.
+    percent: bool,
 }
+
+/// What a byte is outside strings and comments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Space,
+    Sign,
+    Quote,
+    Word,
+}
+
+/// The kinds of all bytes where `signs` stand for themselves.
+const fn kinds(signs: &[u8]) -> [Kind; 256] {
+    let mut out = [Kind::Word; 256];
+    let mut at = 0;
+    while at < 256 {
+        if (at as u8).is_ascii_whitespace() || at == 0x0b {
+            out[at] = Kind::Space;
+        }
+        at += 1;
+    }
+    at = 0;
+    while at < signs.len() {
+        out[signs[at] as usize] = Kind::Sign;
+        at += 1;
+    }
+    out[b'"' as usize] = Kind::Quote;
+    out
+}
+
+static BIF: [Kind; 256] = kinds(b"{}()[]|,;");
+static HUGIN: [Kind; 256] = kinds(b"{}()[]|,;=");
 
 impl<'a> Lexer<'a> {
     /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
     pub fn bif(text: &'a str) -> Self {
-        Lexer { text, at: 0, signs: "{}()[]|,;" }
+        Lexer { text, at: 0, kinds: &BIF, percent: false }
     }
     /// The tokens of a Hugin `text`, where `%` starts a comment.
     pub fn hugin(text: &'a str) -> Self {
-        Lexer { text, at: 0, signs: "{}()[]|,;=" }
+        Lexer { text, at: 0, kinds: &HUGIN, percent: true }
     }
     /// Where reading stands.
     pub fn place(&self) -> String {
@@ -40,20 +74,27 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
     fn skip(&mut self) -> Result<()> {
+        let bytes = self.text.as_bytes();
         loop {
-            let rest = self.rest();
-            self.at += rest.len() - rest.trim_start().len();
-            let rest = self.rest();
-            let comment = if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| Error::input("a comment does not end").at(self.place()))?;
-                end + 2
-            } else if rest.starts_with("//") || (self.signs.ends_with('=') && rest.starts_with('%')) {
-                rest.find('\n').unwrap_or(rest.len())
-            } else {
-                return Ok(());
+            while self.at < bytes.len() && self.kinds[usize::from(bytes[self.at])] == Kind::Space {
+                self.at += 1;
+            }
+            let comment = match bytes[self.at..] {
+                [b'/', b'*', ..] => {
+                    let end = self.rest().find("*/");
+                    end.ok_or_else(|| Error::input("a comment does not end").at(self.place()))? + 2
+                }
+                [b'/', b'/', ..] => self.line(),
+                [b'%', ..] if self.percent => self.line(),
+                _ => return Ok(()),
             };
             self.at += comment;
         }
+    }
+    /// Bytes to the end of the line.
+    fn line(&self) -> usize {
+        let rest = self.rest();
+        rest.find('\n').unwrap_or(rest.len())
     }
     /// The next token, or `None` at the end.
     ///
@@ -63,20 +104,26 @@ impl<'a> Lexer<'a> {
     pub fn next(&mut self) -> Result<Option<Token<'a>>> {
         self.skip()?;
         let rest = self.rest();
-        let Some(first) = rest.chars().next() else { return Ok(None) };
-        if self.signs.contains(first) {
-            self.at += 1;
-            return Ok(Some(Token::Sign(&rest[..1])));
+        let Some(first) = rest.as_bytes().first() else { return Ok(None) };
+        match self.kinds[usize::from(*first)] {
+            Kind::Sign => {
+                self.at += 1;
+                Ok(Some(Token::Sign(&rest[..1])))
+            }
+            Kind::Quote => {
+                let end = rest[1..].find('"');
+                let end = end.ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
+                self.at += end + 2;
+                Ok(Some(Token::Quoted(&rest[1..end + 1])))
+            }
+            // A word ends before an ASCII byte or at the end, so at a character's boundary.
+            _ => {
+                let end = rest.bytes().position(|b| self.kinds[usize::from(b)] != Kind::Word);
+                let len = end.unwrap_or(rest.len());
+                self.at += len;
+                Ok(Some(Token::Word(&rest[..len])))
+            }
         }
-        if first == '"' {
-            let end = rest[1..].find('"').ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
-            self.at += end + 2;
-            return Ok(Some(Token::Quoted(&rest[1..end + 1])));
-        }
-        let signs = self.signs;
-        let len = rest.find(|c: char| c.is_whitespace() || signs.contains(c) || c == '"').unwrap_or(rest.len());
-        self.at += len;
-        Ok(Some(Token::Word(&rest[..len])))
     }
     /// The next token; the end is an error.
     ///

@@ -58,6 +58,12 @@ pub(crate) fn read_elements(
     base: u64,
     budget: &Budget,
 ) -> Result<Elements> {
+    let as_stored = cfg!(target_endian = "little") && !header.big_endian && (!header.fortran || header.shape.len() < 2);
+    match header.kind {
+        Kind::F32 if as_stored => return Ok(Elements::F32(stored::<f32>(reader, header, name, base, budget)?.into())),
+        Kind::F64 if as_stored => return Ok(Elements::F64(stored::<f64>(reader, header, name, base, budget)?.into())),
+        _ => {}
+    }
     let mut decoder = Decoder { reader, header, name, at: base + header.data_at };
     if header.kind.is_single() {
         let out = decoder.decode(budget, |kind, bytes| Ok(single(kind, bytes)))?;
@@ -65,6 +71,24 @@ pub(crate) fn read_elements(
     }
     let out = decoder.decode(budget, double)?;
     Ok(Elements::F64(out.into()))
+}
+
+/// Elements whose bytes in the file are those in memory.
+fn stored<T: bytemuck::Pod + Default>(
+    reader: &mut dyn Read,
+    header: &Header,
+    name: &str,
+    base: u64,
+    budget: &Budget,
+) -> Result<Reserved<T>> {
+    let mut out = budget.vec(header.count, T::default(), &format!("the array of {name}"))?;
+    let mut decoder = Decoder { reader, header, name, at: base + header.data_at };
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out.items);
+    for chunk in bytes.chunks_mut(1 << 20) {
+        decoder.reader.read_exact(chunk).map_err(|e| decoder.cut(&e))?;
+        decoder.at += chunk.len() as u64;
+    }
+    Ok(out)
 }
 
 struct Decoder<'a> {
@@ -211,7 +235,7 @@ pub(crate) fn too_large(value: &str) -> Error {
 }
 
 /// A number type that NPY files hold and zipfold writes.
-pub trait NpyElement: Copy + Send + Sync + private::Sealed {
+pub trait NpyElement: bytemuck::Pod + Send + Sync + private::Sealed {
     /// NumPy's type string.
     const DESCR: &'static str;
     /// Bytes of one element.
@@ -241,6 +265,9 @@ element!(f32: "<f4", f64: "<f8", i64: "<i8", u64: "<u8");
 
 /// Gives the little-endian bytes of `items` to `sink`, a chunk at a time.
 pub(crate) fn each_chunk<T: NpyElement>(items: &[T], mut sink: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return items.chunks(1 << 17).try_for_each(|chunk| sink(bytemuck::cast_slice(chunk)));
+    }
     let mut bytes = Vec::with_capacity(items.len().min(1 << 13) * T::BYTES);
     for chunk in items.chunks(1 << 13) {
         bytes.clear();

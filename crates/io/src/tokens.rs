@@ -2,7 +2,8 @@
 
 use zipfold_core::{Error, Result};
 
-/// Words between white space, one after another, with the line of each.
+/// Words between white space, one after another, with the line of each; a word that begins with `#` starts a comment to the
+/// end of its line.
 #[derive(Debug)]
 pub struct Tokens<'a> {
     rest: std::str::SplitAsciiWhitespace<'a>,
@@ -25,14 +26,16 @@ impl<'a> Tokens<'a> {
     /// # Errors
     /// `Input` at the end of the text; `what` says what was expected.
     pub fn word(&mut self, what: &str) -> Result<&'a str> {
-        match self.rest.next() {
-            Some(word) => {
-                self.last = word.as_ptr() as usize - self.text.as_ptr() as usize;
-                Ok(word)
+        while let Some(word) = self.rest.next() {
+            self.last = word.as_ptr() as usize - self.text.as_ptr() as usize;
+            if !word.starts_with('#') {
+                return Ok(word);
             }
-            None => Err(Error::input(format!("the text ends where {what} should stand"))
-                .at(format!("byte {}", self.text.len()))),
+            let comment = &self.text[self.last..];
+            let end = comment.find('\n').unwrap_or(comment.len());
+            self.rest = comment[end..].split_ascii_whitespace();
         }
+        Err(Error::input(format!("the text ends where {what} should stand")).at(format!("byte {}", self.text.len())))
     }
     /// The next word as a whole number of at least 0.
     ///

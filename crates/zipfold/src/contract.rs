@@ -4,9 +4,10 @@ use crate::infer::Settings;
 use std::borrow::Cow;
 use zipfold_core::factor::table::{check_scope, entries};
 use zipfold_core::factor::{Semiring, Var};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 use zipfold_cpu::product::semiring::contract as fold;
 use zipfold_cpu::product::shape::{Shape, offsets};
+use zipfold_cpu::product::{Engine, Fold};
 use zipfold_plan::product::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
 
 /// A table: its scope, and its entries with the last variable of the scope fastest.
@@ -14,7 +15,7 @@ pub type Bare<V> = (Vec<Var>, Vec<V>);
 
 /// Folds away every variable that is not in `keep`; the result has the last variable of `keep` fastest. `cards` are the domain
 /// sizes. Joins follow the planner's order and are done by counting; sums and maxima of numbers are faster by
-/// [`crate::infer::infer`].
+/// [`crate::infer::infer`], log-sum-exps by [`contract_logs`].
 ///
 /// # Errors
 /// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds `settings`.
@@ -26,11 +27,15 @@ pub fn contract<S: Semiring>(
     settings: &Settings,
 ) -> Result<Vec<S::Value>> {
     check(cards, tables, keep)?;
-    // Variables that no table holds are given one of ones, so that folding them away counts their values.
-    let mut all = tables.to_vec();
-    let held: std::collections::HashSet<Var> = tables.iter().flat_map(|t| t.0.iter().copied()).collect();
-    all.extend((0..cards.len()).filter(|v| !held.contains(v)).map(|v| (vec![v], vec![semiring.one(); cards[v]])));
-    let plan = order(cards, &all, keep, settings)?;
+    let all = with_free(cards, tables, semiring.one());
+    // Counting visits some hundred million configurations a second, whatever the join.
+    let rates = Rates { matrix: 0.3e9, bucket: 0.3e9, ..Rates::default() };
+    let plan = order(cards, &all, keep, settings, Pass::Trace, rates)?;
+    if !plan.sliced.is_empty() {
+        return Err(Error::resource("the tables do not fit the memory without slicing, which this call does not do")
+            .limit(zipfold_core::budget::human_bytes(settings.memory))
+            .remedy("more memory"));
+    }
     let join = Join { semiring, cards, rank: &plan.rank };
     let mut made: Vec<Vec<S::Value>> = Vec::with_capacity(plan.nodes.len());
     for node in &plan.nodes {
@@ -49,8 +54,7 @@ pub fn contract<S: Semiring>(
     for root in &plan.roots {
         result = join.run(&[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])], &scope);
     }
-    let place: Vec<u32> = (0..cards.len()).map(|v| keep.iter().position(|k| *k == v).unwrap_or(0) as u32).collect();
-    Ok(in_order(&scope, &result, &place, cards).1.into_owned())
+    Ok(in_order(&scope, &result, &places(cards, keep), cards).1.into_owned())
 }
 
 fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
@@ -64,7 +68,58 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
     Ok(())
 }
 
-fn order<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var], settings: &Settings) -> Result<Plan> {
+/// [`contract`] over the log semiring (log-sum-exp of sums of natural logarithms) at the speed of the linear kernels: tables
+/// become mantissas with one exponent each, or stay logarithms where their range exceeds f64. Slices where memory demands.
+///
+/// # Errors
+/// As [`contract`], and `Input` for entries that are NaN or +∞.
+pub fn contract_logs(cards: &[usize], tables: &[Bare<f64>], keep: &[Var], settings: &Settings) -> Result<Vec<f64>> {
+    check(cards, tables, keep)?;
+    for (at, (_, values)) in tables.iter().enumerate() {
+        if let Some(bad) = values.iter().find(|v| v.is_nan() || **v == f64::INFINITY) {
+            return Err(Error::input(format!("{bad} is no logarithm of an entry")).at(format!("table {at}")));
+        }
+    }
+    let all = with_free(cards, tables, 0.0);
+    let plan = order(cards, &all, keep, settings, Pass::Forward, Rates::default())?;
+    let inputs: Vec<Table> =
+        all.iter().map(|(scope, values)| Table { scope: scope.clone(), values: values.clone() }).collect();
+    let budget = Budget::new(settings.memory);
+    let engine = Engine::new(&plan, &inputs, Fold::Sum, Pass::Forward, &budget).of_logs();
+    let (mut scope, mut sum): (Vec<Var>, Vec<Scalar>) = (Vec::new(), Vec::new());
+    for index in 0..engine.slices() {
+        let (vars, part) = engine.kept(&engine.forward::<f64>(&engine.slice(index))?)?;
+        if index == 0 {
+            (scope, sum) = (vars, part);
+        } else {
+            sum.iter_mut().zip(part).for_each(|(s, p)| *s = s.plus(p));
+        }
+    }
+    let logs: Vec<f64> = sum.iter().map(|s| if s.is_zero() { f64::NEG_INFINITY } else { s.ln() }).collect();
+    Ok(in_order(&scope, &logs, &places(cards, keep), cards).1.into_owned())
+}
+
+/// `tables`, and one of `one`s for every variable that none holds, so that folding it away counts its values.
+fn with_free<V: Copy>(cards: &[usize], tables: &[Bare<V>], one: V) -> Vec<Bare<V>> {
+    let mut all = tables.to_vec();
+    let held: std::collections::HashSet<Var> = tables.iter().flat_map(|t| t.0.iter().copied()).collect();
+    all.extend((0..cards.len()).filter(|v| !held.contains(v)).map(|v| (vec![v], vec![one; cards[v]])));
+    all
+}
+
+/// The place of each variable of `keep` in it.
+fn places(cards: &[usize], keep: &[Var]) -> Vec<u32> {
+    (0..cards.len()).map(|v| keep.iter().position(|k| *k == v).unwrap_or(0) as u32).collect()
+}
+
+fn order<V>(
+    cards: &[usize],
+    tables: &[Bare<V>],
+    keep: &[Var],
+    settings: &Settings,
+    pass: Pass,
+    rates: Rates,
+) -> Result<Plan> {
     let reduced = Reduced {
         cards: cards.to_vec(),
         origin: (0..cards.len()).collect(),
@@ -75,22 +130,15 @@ fn order<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var], settings: &Settin
         scale: Scalar::ONE,
         impossible: false,
     };
-    // Counting visits some hundred million configurations a second, whatever the join.
     let options = Options {
         seed: settings.seed,
         order_seconds: settings.order_seconds,
         memory: settings.memory,
         time_limit: settings.time_limit,
-        pass: Pass::Trace,
-        rates: Rates { matrix: 0.3e9, bucket: 0.3e9, ..Rates::default() },
+        pass,
+        rates,
     };
-    let plan = plan(&reduced, keep, &options)?;
-    if plan.sliced.is_empty() {
-        return Ok(plan);
-    }
-    Err(Error::resource("the tables do not fit the memory without slicing, which this call does not do")
-        .limit(zipfold_core::budget::human_bytes(settings.memory))
-        .remedy("more memory"))
+    plan(&reduced, keep, &options)
 }
 
 /// Contractions over one semiring and one global order.

@@ -24,7 +24,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 300.0 }
+        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 120.0 }
     }
 }
 
@@ -87,6 +87,9 @@ fn row_warning(network: &Network) -> Option<String> {
         )
     })
 }
+
+/// Variables whose marginals are worth several threads.
+const MANY: usize = 1 << 14;
 
 /// A problem on its way.
 struct Run<'a> {
@@ -198,7 +201,8 @@ impl<'a> Run<'a> {
             self.reduced.states[n].iter().zip(&own).for_each(|(s, p)| row[*s as usize] = p / total);
             row
         };
-        (0..self.network.cards().len()).into_par_iter().map(of).collect()
+        let all = self.network.cards().len();
+        if all < MANY { (0..all).map(of).collect() } else { (0..all).into_par_iter().map(of).collect() }
     }
     /// Values of the original variables.
     fn assignment(&self, states: &[usize]) -> Vec<usize> {

@@ -12,11 +12,13 @@
 pub mod closure;
 pub mod library;
 pub mod partial;
+pub mod pool;
 pub mod reading;
 pub mod run;
+pub mod shards;
 
 pub use library::{Pairs, pairs};
-pub use run::{Options, Outcome, Output, Progress, Target, run, run_problem};
+pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};
 pub use zipfold_core as core;
 pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;

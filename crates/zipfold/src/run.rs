@@ -1,10 +1,11 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
 use crate::partial::{self, Partial};
+use crate::pool::Workers;
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::{Along, RowState};
@@ -73,6 +74,18 @@ pub enum Target {
     Memory,
     /// Into an `.npy` file, by positional writes.
     Npy(String, OutputOptions),
+    /// Into memory that the caller owns.
+    Lent(Lent),
+}
+
+/// A place for dense results that the caller owns; it outlives the run.
+#[derive(Clone)]
+pub struct Lent(pub Arc<dyn Sink + Send>);
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lent")
+    }
 }
 
 /// What a fold gives.
@@ -82,7 +95,7 @@ pub enum Output {
     F32(Vec<f32>),
     /// A dense result in double precision.
     F64(Vec<f64>),
-    /// A dense result in its file.
+    /// A dense result in its file, or in the caller's memory.
     Stored,
     /// A state to finish.
     State(State),
@@ -218,16 +231,19 @@ fn run_typed<T: Typed>(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let _held = reserve(job, &plan, target, options)?;
-    let key = partial::key(problem, job, &plan, options.shard);
+    // The key reads all data; only what may be resumed or merged needs it.
+    let keyed = options.checkpoint.is_some() || options.shard.is_some();
+    let key = if keyed { partial::key(problem, job, &plan, options.shard) } else { String::new() };
     let resumed = match (&options.checkpoint, options.resume) {
         (Some(path), true) => partial::read_if_there(path, &key)?,
         _ => None,
     };
     let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.threads).build();
-    let pool = pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy("--threads 1"))?;
-    let engine = pool.install(|| Engine::<T>::load(job, &plan));
-    let merged = loop_units(job, &plan, &engine, &places, &pool, &key, resumed, options)?;
+    let workers = Workers::of(job, &plan)?;
+    // A wave that ends early would lose what a checkpoint at its end keeps.
+    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
+    let engine = workers.install(|| Engine::<T>::load(job, &plan)).until(at_once);
+    let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
@@ -241,6 +257,7 @@ fn run_typed<T: Typed>(
                 file.publish()?;
                 Output::Stored
             }
+            Place::Lent(_) => Output::Stored,
             Place::None => Output::State(state),
         });
     }
@@ -274,6 +291,7 @@ enum Place<T: Shared> {
     None,
     Memory(SharedMatrix<T>),
     File(NpyFile),
+    Lent(Lent),
 }
 
 struct Places<T: Shared> {
@@ -307,6 +325,7 @@ impl<T: Typed> Sink for Places<T> {
                 Some(run) => file.write(at as u64, run),
                 None => Err(Error::internal("a tile of another precision than its file")),
             },
+            Place::Lent(lent) => lent.0.put(fold, at, values),
             Place::None => Ok(()),
         }
     }
@@ -332,6 +351,7 @@ fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -
             }
             Target::Npy(path, options) if resume => Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?)),
             Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),
+            Target::Lent(lent) => Ok(Place::Lent(lent.clone())),
         }
     };
     let items = job.folds.iter().map(make).collect::<Result<_>>()?;
@@ -350,7 +370,7 @@ fn loop_units<T: Typed>(
     plan: &Plan,
     engine: &Engine<'_, T>,
     places: &Places<T>,
-    pool: &rayon::ThreadPool,
+    workers: &Workers,
     key: &str,
     resumed: Option<Partial>,
     options: &Options<'_>,
@@ -377,7 +397,7 @@ fn loop_units<T: Typed>(
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
         let done: Vec<Result<UnitState>> =
-            pool.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
+            workers.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
         for unit in done {
             merge_unit(job, &mut merged, unit?, engine.order());
         }

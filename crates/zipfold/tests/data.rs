@@ -1,14 +1,41 @@
 //! The networks of `ZIPFOLD_DATA` with their references: the UAI 2014 competition and log10 Z of the 2008 evaluation.
+//!
+//! Networks of a fraction of a second always run; all of them, minutes and gigabytes, where `ZIPFOLD_LONG` is set.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use zipfold::infer::{Settings, infer};
-use zipfold_core::Budget;
-use zipfold_core::factor::{Answer, Evidence, Task};
+use zipfold_core::factor::{Answer, Evidence, Network, Task};
+use zipfold_core::{Blame, Budget};
 use zipfold_io::network::{read_evidence, read_network};
 use zipfold_io::uai_result::{read_mar, read_pr};
 
-/// Left out: the relational networks, of which relational_1 is refused for its width.
-const LEFT_OUT: [&str; 3] = ["relational_1", "relational_3", "relational_5"];
+/// Left out, with tests of their own: `relational_1`, which is refused, and those whose references belong to other tables.
+const LEFT_OUT: [&str; 4] = ["relational_1", "relational_3", "relational_5", "linkage_15"];
+/// Of each family of 2014 those that take a fraction of a second.
+const QUICK_2014: [&str; 12] = [
+    "Alchemy_11",
+    "CSP_11",
+    "DBN_11",
+    "Grids_11",
+    "Grids_15",
+    "ObjectDetection_11",
+    "Pedigree_11",
+    "Promedus_11",
+    "Promedus_19",
+    "Segmentation_11",
+    "linkage_19",
+    "linkage_21",
+];
+/// The same of 2008.
+const QUICK_2008: [&str; 6] = [
+    "c499.isc.erg.gz",
+    "cpcs360b.erg.gz",
+    "cpcs54.erg.gz",
+    "pedigree1.erg.gz",
+    "pedigree20.erg.gz",
+    "pedigree23.erg.gz",
+];
 
 fn folder(name: &str, of: &str) -> Option<PathBuf> {
     let root = std::env::var_os("ZIPFOLD_DATA").map(|d| Path::new(&d).join(of));
@@ -18,58 +45,140 @@ fn folder(name: &str, of: &str) -> Option<PathBuf> {
     root
 }
 
-#[test]
-#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
-fn uai_2014_partition_functions_and_marginals() {
-    let Some(root) = folder("uai_2014_partition_functions_and_marginals", "uai") else { return };
-    let settings = Settings { memory: 16 << 30, ..Settings::default() };
-    let budget = Budget::new(settings.memory);
-    let mut names: Vec<String> = std::fs::read_dir(&root)
-        .unwrap()
-        .filter_map(|f| f.ok()?.file_name().into_string().ok()?.strip_suffix(".uai.gz").map(str::to_string))
-        .collect();
-    names.sort();
-    names.retain(|n| !LEFT_OUT.contains(&n.as_str()));
-    for name in &names {
-        let file = |suffix: &str| root.join(format!("{name}.uai{suffix}"));
-        let net = read_network(&file(".gz"), &budget).unwrap();
-        let seen = read_evidence(&file(".evid"), &net, &budget).unwrap();
-        let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings).unwrap().answer else {
-            panic!("{name}: impossible")
-        };
-        let want = read_pr(&std::fs::read_to_string(file(".PR")).unwrap()).unwrap();
-        assert!((log10 - want).abs() <= 6e-6 * want.abs(), "{name}: {log10} but {want}");
-        let want = read_mar(&std::fs::read_to_string(file(".MAR")).unwrap()).unwrap();
-        let worst = rows.iter().flatten().zip(want.iter().flatten()).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
-        assert!(rows.len() == want.len() && worst <= 1e-6, "{name}: marginals differ by {worst:e}");
+/// Whether everything runs; else says by name what is skipped.
+fn long(name: &str) -> bool {
+    let all = std::env::var_os("ZIPFOLD_LONG").is_some();
+    if !all {
+        println!("SKIPPED {name}, all but the quick networks: ZIPFOLD_LONG is not set");
     }
-    assert!(names.len() >= 70, "{}", names.len());
+    all
+}
+
+fn settings() -> Settings {
+    Settings { memory: 16 << 30, ..Settings::default() }
+}
+
+fn uai_2014(root: &Path, name: &str) -> (Network, Evidence) {
+    let budget = Budget::new(settings().memory);
+    let net = read_network(&root.join(format!("{name}.uai.gz")), &budget).unwrap();
+    let seen = read_evidence(&root.join(format!("{name}.uai.evid")), &net, &budget).unwrap();
+    (net, seen)
+}
+
+fn reference(root: &Path, name: &str) -> (f64, Vec<Vec<f64>>) {
+    let text = |suffix: &str| std::fs::read_to_string(root.join(format!("{name}.uai.{suffix}"))).unwrap();
+    (read_pr(&text("PR")).unwrap(), read_mar(&text("MAR")).unwrap())
+}
+
+fn check_2014(root: &Path, name: &str) {
+    let (net, seen) = uai_2014(root, name);
+    let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer else {
+        panic!("{name}: impossible")
+    };
+    let (want, marginals) = reference(root, name);
+    assert!((log10 - want).abs() <= 6e-6 * want.abs(), "{name}: {log10} but {want}");
+    let pairs = rows.iter().flatten().zip(marginals.iter().flatten());
+    let worst = pairs.map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+    assert!(rows.len() == marginals.len() && worst <= 1e-6, "{name}: marginals differ by {worst:e}");
 }
 
 #[test]
-#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
+fn uai_2014_partition_functions_and_marginals() {
+    let name = "uai_2014_partition_functions_and_marginals";
+    let Some(root) = folder(name, "uai") else { return };
+    let mut names: Vec<String> = QUICK_2014.map(str::to_string).to_vec();
+    if long(name) {
+        let files = std::fs::read_dir(&root).unwrap();
+        names = files
+            .filter_map(|f| f.ok()?.file_name().into_string().ok()?.strip_suffix(".uai.gz").map(str::to_string))
+            .filter(|n| !LEFT_OUT.contains(&n.as_str()))
+            .collect();
+        assert!(names.len() >= 70, "{}", names.len());
+    }
+    names.sort();
+    names.iter().for_each(|name| check_2014(&root, name));
+}
+
+/// The published answers of `linkage_15` are not those of its published tables, whatever the evidence.
+///
+/// Its `.MAR` gives fourteen states probability one. Were it a posterior of this network given some evidence, adding those
+/// states to that evidence would change nothing, so their own probability could not be below the `.PR`; it is, by a factor
+/// of 5000. Both numbers here were found independently by contracting the tables with NumPy along a tree of omeco's
+/// (`bench/peers/numpy_tree.py`).
+#[test]
+fn linkage_15_has_references_of_other_tables() {
+    let name = "linkage_15_has_references_of_other_tables";
+    let Some(root) = folder(name, "uai") else { return };
+    let (net, seen) = uai_2014(&root, "linkage_15");
+    assert_eq!(seen.iter().count(), 0);
+    let (published, marginals) = reference(&root, "linkage_15");
+    let pr = |seen: &Evidence| match infer(&net, seen, &Task::Pr, &settings()).unwrap().answer {
+        Answer::Pr(log10) => log10,
+        other => panic!("{other:?}"),
+    };
+    let Answer::Mar(_, support) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer else {
+        panic!("impossible")
+    };
+    let sure = |row: &[f64]| row.iter().position(|p| *p == 1.0);
+    let states = (0..marginals.len())
+        .filter(|v| sure(&support[*v]).is_none())
+        .filter_map(|v| sure(&marginals[v]).map(|s| (v, s)));
+    let observed = Evidence::new(states, net.cards()).unwrap();
+    assert_eq!(observed.iter().count(), 14);
+    let restricted = pr(&observed);
+    assert!((restricted - -80.3498674149658).abs() < 1e-9, "{restricted}");
+    assert!(restricted < published - 3.7, "{restricted} {published}");
+    let whole = pr(&seen);
+    assert!((whole - -73.87290745333996).abs() < 1e-9, "{whole}");
+}
+
+#[test]
 fn uai_2008_partition_functions() {
-    let Some(root) = folder("uai_2008_partition_functions", "uai2008") else { return };
-    let settings = Settings { memory: 16 << 30, ..Settings::default() };
-    let budget = Budget::new(settings.memory);
+    let name = "uai_2008_partition_functions";
+    let Some(root) = folder(name, "uai2008") else { return };
+    let all = long(name);
+    let budget = Budget::new(settings().memory);
+    let mut checked = 0;
     for line in std::fs::read_to_string(root.join("log10Z.csv")).unwrap().lines() {
         let (name, want) = line.split_once(',').unwrap();
+        if !all && !QUICK_2008.contains(&name) {
+            continue;
+        }
         let want: f64 = want.parse().unwrap();
         let net = read_network(&root.join(name), &budget).unwrap();
         let evid = root.join(name.replace(".gz", ".evid.gz"));
         let seen = if evid.exists() { read_evidence(&evid, &net, &budget).unwrap() } else { Evidence::none() };
-        let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings).unwrap().answer else {
+        let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else {
             panic!("{name}: impossible")
         };
         assert!((log10 - want).abs() <= 1e-7_f64.max(6e-9 * want.abs()), "{name}: {log10} but {want}");
+        checked += 1;
     }
+    assert!(checked >= QUICK_2008.len(), "{checked}");
 }
 
 #[test]
-#[ignore = "minutes and gigabytes: cargo test --release -- --ignored"]
-fn hopeless_networks_are_refused() {
-    let Some(root) = folder("hopeless_networks_are_refused", "uai") else { return };
-    let net = read_network(&root.join("relational_1.uai.gz"), &Budget::new(1 << 30)).unwrap();
-    let error = infer(&net, &Evidence::none(), &Task::Mar, &Settings::default()).unwrap_err();
-    assert!(error.to_string().contains("width"), "{error}");
+fn relational_1_is_refused_with_its_size_within_ten_seconds() {
+    let name = "relational_1_is_refused_with_its_size_within_ten_seconds";
+    let Some(root) = folder(name, "uai") else { return };
+    let start = Instant::now();
+    let (net, seen) = uai_2014(&root, "relational_1");
+    let error = infer(&net, &seen, &Task::Mar, &settings()).unwrap_err();
+    assert_eq!(error.blame(), Blame::Resource);
+    assert!(error.to_string().contains("width at least 2"), "{error}");
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(seconds < 10.0, "{seconds} s");
+}
+
+/// `relational_3` (width 7) and `relational_5` (width 10) are easy, and their published answers are not those of their
+/// tables and evidence: NumPy along a tree of omeco's (`bench/peers/numpy_tree.py`) finds the number below for the first.
+#[test]
+fn relational_3_has_references_of_other_tables() {
+    let name = "relational_3_has_references_of_other_tables";
+    let Some(root) = folder(name, "uai") else { return };
+    let (net, seen) = uai_2014(&root, "relational_3");
+    assert_eq!(seen.iter().count(), 7);
+    let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else { panic!("impossible") };
+    assert!((log10 - 376.7165662268069).abs() < 1e-9, "{log10}");
+    assert!((log10 - reference(&root, "relational_3").0).abs() > 300.0);
 }

@@ -1,7 +1,10 @@
 //! The elementary functions behind every reference value: the same bits on every machine.
 //!
-//! [`exp`] and [`log`] are straight-line code, so that a loop over them vectorises and still gives the bits of the
+//! [`exp`], [`log`], [`log1p`] and [`pow_real`] are straight-line code, so that a loop over them vectorises and still gives the bits of the
 //! scalar call (no contraction is ever allowed). The rest comes from the pinned crate `libm`.
+
+mod power;
+pub use power::{Power, pow, pow_halves, pow_real, powi};
 
 /// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
 #[inline(always)]
@@ -75,33 +78,14 @@ fn log_tail(z: f64) -> f64 {
     even + odd
 }
 
-/// x^p: by multiplication for integer |p| ≤ 64 (exactly the binary method), by square root for p = ½, else libm.
-#[inline]
-pub fn pow(x: f64, p: f64) -> f64 {
-    if p == p.trunc() && p.abs() <= 64.0 {
-        return powi(x, p as i32);
-    }
-    if p == 0.5 { x.sqrt() } else { libm::pow(x, p) }
-}
-
-/// x^n by repeated squaring, lowest bit first; negative n is the reciprocal of the positive power.
-#[inline]
-pub fn powi(x: f64, n: i32) -> f64 {
-    let mut result = 1.0;
-    let mut square = x;
-    let mut left = n.unsigned_abs();
-    let mut started = false;
-    while left > 0 {
-        if left & 1 == 1 {
-            result = if started { result * square } else { square };
-            started = true;
-        }
-        left >>= 1;
-        if left > 0 {
-            square *= square;
-        }
-    }
-    if n < 0 { 1.0 / result } else { result }
+/// ln(1 + x) within 2 ulp: ln of u = 1 + x as rounded, less what the rounding of u added.
+#[inline(always)]
+pub fn log1p(x: f64) -> f64 {
+    let u = 1.0 + x;
+    let added = (u - 1.0) - x;
+    let y = log(u) - added / u;
+    // At the ends of the range u says it all.
+    if u == 0.0 || u == f64::INFINITY { log(u) } else { y }
 }
 
 /// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN if either is NaN.
@@ -158,6 +142,21 @@ mod tests {
         for x in [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e-310, 709.78, -745.1] {
             assert!(ulps(exp(x), libm::exp(x)) <= 1, "exp({x}) = {} not {}", exp(x), libm::exp(x));
             assert!(ulps(log(x), libm::log(x)) <= 1, "log({x}) = {} not {}", log(x), libm::log(x));
+        }
+    }
+
+    #[test]
+    fn log1p_keeps_small_numbers() {
+        let mut state = 7u64;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let u = (state >> 11) as f64 / (1u64 << 53) as f64;
+            for x in [u - 1.0, u, libm::exp((u - 0.5) * 1400.0), (u - 0.5) * 1e-9] {
+                assert!(ulps(log1p(x), libm::log1p(x)) <= 3, "ln(1 + {x}) = {} not {}", log1p(x), libm::log1p(x));
+            }
+        }
+        for x in [0.0, -1.0, -1.5, f64::INFINITY, f64::NAN, 5e-324, -5e-324, f64::MAX] {
+            assert!(ulps(log1p(x), libm::log1p(x)) <= 1, "ln(1 + {x})");
         }
     }
 

@@ -15,7 +15,7 @@ pub fn unary(op: Unary, a: f64) -> f64 {
         Unary::Log => number::log(a),
         Unary::Log2 => libm::log2(a),
         Unary::Log10 => libm::log10(a),
-        Unary::Log1p => libm::log1p(a),
+        Unary::Log1p => number::log1p(a),
         Unary::Expm1 => libm::expm1(a),
         Unary::Sin => libm::sin(a),
         Unary::Cos => libm::cos(a),

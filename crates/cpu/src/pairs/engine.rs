@@ -9,10 +9,11 @@ use super::rows::Rows;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Job, Result, Side};
+use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
 
 /// Values on their way into a dense result.
@@ -85,9 +86,10 @@ pub struct Engine<'j, T> {
     zips: Option<Zips<T>>,
     distances: Option<Distances>,
     pruned: Option<Pruned<'j>>,
+    stop: Option<&'j AtomicBool>,
 }
 
-impl<'j, T: Element + Send> Engine<'j, T> {
+impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
@@ -97,7 +99,14 @@ impl<'j, T: Element + Send> Engine<'j, T> {
             && let Some(pruned) = Pruned::load(job, plan)
         {
             let none = || Rows::empty(low.dim, 0, 0);
-            return Engine { job, vm: vm(none(), none(), program), zips: None, distances: None, pruned: Some(pruned) };
+            return Engine {
+                job,
+                vm: vm(none(), none(), program),
+                zips: None,
+                distances: None,
+                pruned: Some(pruned),
+                stop: None,
+            };
         }
         if plan.family != "vm"
             && let Some(distances) = Distances::of(job)
@@ -109,6 +118,7 @@ impl<'j, T: Element + Send> Engine<'j, T> {
                 zips: None,
                 distances: Some(distances),
                 pruned: None,
+                stop: None,
             };
         }
         let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
@@ -116,7 +126,12 @@ impl<'j, T: Element + Send> Engine<'j, T> {
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
-        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None }
+        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None, stop: None }
+    }
+    /// The same engine, which leaves a tile when `stop` is set.
+    pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
+        self.stop = stop;
+        self
     }
     /// The rows of x in the order in which states number them, where that is not the order given.
     pub fn order(&self) -> Option<&[u32]> {
@@ -125,17 +140,18 @@ impl<'j, T: Element + Send> Engine<'j, T> {
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Those of the sink; `Interrupted` when told to stop.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
         if let Some(pruned) = &self.pruned {
-            return pruned.run(tiles, sink);
+            return pruned.run(tiles, sink, self.stop);
         }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
             let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
-        let gather = sink.gathers().then(|| Gather::<T>::new(sink));
+        let longest = tiles.iter().map(|t| t.rows.len().max(t.cols.len())).max().unwrap_or(0);
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest));
         for tile in tiles {
             match &gather {
                 Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
@@ -237,6 +253,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
         for i in rows.clone() {
+            if self.engine.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::new(Blame::Interrupted, "interrupted"));
+            }
             self.scratch.zip_row = i - rows.start;
             self.unvisited(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
@@ -315,6 +334,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// Splits a run at cells that are left out, and hands what remains to the folds.
     fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
         let job = self.engine.job;
+        let dense = |f: &Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
+        if job.near_root.is_none() && job.nan != NanPolicy::Skip && job.folds.iter().all(dense) {
+            self.tally.counted += run.len() as u64;
+            return;
+        }
         let first = jb * BLOCK;
         let lanes = run.start - first..run.end - first;
         let nan_at = |l: usize, s: &Scratch<T>| s.roots.iter().flatten().any(|v| v[l].wide().is_nan());

@@ -2,9 +2,11 @@
 //! They never contract, so f64 lanes have the bits of the reference value.
 
 use zipfold_core::fold::BLOCK;
+use zipfold_core::number;
 use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
+use zipfold_core::{Buffer, Elements};
 
 /// Lanes of a register: one block of columns.
 pub type Lanes<T> = [T; BLOCK];
@@ -27,12 +29,14 @@ pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 's
     fn abs(self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
+    /// The elements of a table, where they are of this type.
+    fn lent(elements: &Elements) -> Option<&Buffer<Self>>;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;
 }
 
 macro_rules! real {
-    ($t:ty, $slice:expr) => {
+    ($t:ty, $slice:expr, $kind:ident) => {
         impl Real for $t {
             #[inline(always)]
             fn of(v: f64) -> Self {
@@ -66,12 +70,15 @@ macro_rules! real {
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
             }
+            fn lent(elements: &Elements) -> Option<&Buffer<$t>> {
+                if let Elements::$kind(items) = elements { Some(items) } else { None }
+            }
             const SLICE: usize = $slice;
         }
     };
 }
-real!(f64, 0);
-real!(f32, 128);
+real!(f64, 0, F64);
+real!(f32, 128, F32);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +89,18 @@ pub enum Val<'a, T> {
     Splat(T),
 }
 
-impl<T: Real> Val<'_, T> {
+impl<'a, T: Real> Val<'a, T> {
+    /// All lanes, a splat spread out into `room`.
+    #[inline(always)]
+    pub fn spread(self, room: &'a mut Lanes<T>) -> &'a Lanes<T> {
+        match self {
+            Val::Lanes(v) => v,
+            Val::Splat(v) => {
+                room.fill(v);
+                room
+            }
+        }
+    }
     /// The number in lane `l`.
     #[inline(always)]
     pub fn at(&self, l: usize) -> T {
@@ -124,6 +142,7 @@ pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Val<'_, T>) {
         Unary::Sqrt => map1(out, a, Real::sqrt),
         Unary::Exp => map1(out, a, |v| T::of(eval::unary(Unary::Exp, v.wide()))),
         Unary::Log => map1(out, a, |v| T::of(eval::unary(Unary::Log, v.wide()))),
+        Unary::Log1p => map1(out, a, |v| T::of(eval::unary(Unary::Log1p, v.wide()))),
         Unary::Not => map1(out, a, |v| T::of(eval::unary(Unary::Not, v.wide()))),
         other => map1(out, a, |v| T::of(eval::unary(other, v.wide()))),
     }
@@ -145,36 +164,69 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
         Binary::Le => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Le, a.wide(), b.wide()))),
         Binary::Eq => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Eq, a.wide(), b.wide()))),
         Binary::Ne => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Ne, a.wide(), b.wide()))),
+        Binary::Pow => power(out, a, b),
         other => map2(out, a, b, |a, b| T::of(eval::binary(other, a.wide(), b.wide()))),
+    }
+}
+
+/// Powers; of a constant exponent the way is chosen once for all lanes (the ways of [`number::pow`]).
+#[inline(always)]
+fn power<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+    let Val::Splat(p) = b else {
+        return map2(out, a, b, |a, b| T::of(number::pow(a.wide(), b.wide())));
+    };
+    match number::Power::of(p.wide()) {
+        number::Power::Whole(n) => map1(out, a, |v| T::of(number::powi(v.wide(), n))),
+        number::Power::Halves(n) => map1(out, a, |v| T::of(number::pow_halves(v.wide(), n))),
+        number::Power::Real(p) => map1(out, a, |v| T::of(number::pow_real(v.wide(), p))),
+        number::Power::Rare(p) => map1(out, a, |v| T::of(number::pow(v.wide(), p))),
     }
 }
 
 /// A choice by lanes.
 #[inline(always)]
 pub fn select<T: Real>(out: &mut Lanes<T>, c: Val<'_, T>, a: Val<'_, T>, b: Val<'_, T>) {
-    for (l, o) in out.iter_mut().enumerate() {
-        *o = if c.at(l).wide() != 0.0 { a.at(l) } else { b.at(l) };
+    let c = match c {
+        Val::Lanes(c) => c,
+        Val::Splat(c) if c.wide() != 0.0 => return map1(out, a, |v| v),
+        Val::Splat(_) => return map1(out, b, |v| v),
+    };
+    // Both sides are read before the choice, so that it is a blend.
+    match (a, b) {
+        (Val::Lanes(a), Val::Lanes(b)) => choose(out, c, |l| (a[l], b[l])),
+        (Val::Splat(a), Val::Lanes(b)) => choose(out, c, |l| (a, b[l])),
+        (Val::Lanes(a), Val::Splat(b)) => choose(out, c, |l| (a[l], b)),
+        (Val::Splat(a), Val::Splat(b)) => choose(out, c, |_| (a, b)),
+    }
+}
+
+#[inline(always)]
+fn choose<T: Real>(out: &mut Lanes<T>, c: &Lanes<T>, sides: impl Fn(usize) -> (T, T)) {
+    for l in 0..BLOCK {
+        let (yes, no) = sides(l);
+        out[l] = if c[l].wide() != 0.0 { yes } else { no };
     }
 }
 
 /// Folds one more component into an accumulator.
 #[inline(always)]
 pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
-    let fold = |acc: &mut Lanes<f64>, f: &dyn Fn(f64, f64) -> f64| {
-        for (l, a) in acc.iter_mut().enumerate() {
-            *a = f(*a, v.at(l).wide());
-        }
-    };
-    match (op, v) {
-        (Reduce::Sum, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a += v.wide()),
-        (Reduce::Prod, Val::Lanes(v)) => acc.iter_mut().zip(v).for_each(|(a, v)| *a *= v.wide()),
-        (Reduce::Max, Val::Lanes(v)) => {
-            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Max, *a, v.wide()))
-        }
-        (Reduce::Min, Val::Lanes(v)) => {
-            acc.iter_mut().zip(v).for_each(|(a, v)| *a = eval::binary(Binary::Min, *a, v.wide()))
-        }
-        _ => fold(acc, &|a, v| eval::binary(op.operator(), a, v)),
+    let mut room = [T::default(); BLOCK];
+    let v = v.spread(&mut room);
+    match op {
+        Reduce::Sum => each(acc, v, |a, v| a + v),
+        Reduce::Prod => each(acc, v, |a, v| a * v),
+        Reduce::Max => each(acc, v, |a, v| eval::binary(Binary::Max, a, v)),
+        Reduce::Min => each(acc, v, |a, v| eval::binary(Binary::Min, a, v)),
+        Reduce::Any => each(acc, v, |a, v| eval::binary(Reduce::Any.operator(), a, v)),
+        Reduce::All => each(acc, v, |a, v| eval::binary(Reduce::All.operator(), a, v)),
+    }
+}
+
+#[inline(always)]
+fn each<T: Real>(acc: &mut Lanes<f64>, v: &Lanes<T>, f: impl Fn(f64, f64) -> f64) {
+    for l in 0..BLOCK {
+        acc[l] = f(acc[l], v[l].wide());
     }
 }
 

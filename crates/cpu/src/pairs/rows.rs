@@ -4,7 +4,25 @@ use super::lanes::{Lanes, Real};
 use rayon::prelude::*;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::{Side, Table};
+use zipfold_core::{Buffer, Side, Table};
+
+/// Rows as hoisted, or the very elements of the table where hoisting would copy them.
+#[derive(Debug)]
+enum Held<T> {
+    Own(Vec<T>),
+    Lent(Buffer<T>),
+}
+
+impl<T> std::ops::Deref for Held<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        match self {
+            Held::Own(items) => items,
+            Held::Lent(items) => items,
+        }
+    }
+}
 
 /// Hoisted values of all rows of one side, in one of two layouts.
 #[derive(Debug)]
@@ -12,7 +30,7 @@ pub struct Rows<T> {
     dim: usize,
     streams: usize,
     attrs: usize,
-    rows: Vec<T>,
+    rows: Held<T>,
     row_attrs: Vec<T>,
     panels: Vec<Lanes<T>>,
     attr_panels: Vec<Lanes<T>>,
@@ -23,10 +41,19 @@ impl<T: Real> Rows<T> {
     pub fn by_row(low: &Lowered, table: &Table, side: Side) -> Self {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
+        if attrs == 0
+            && streams == 1
+            && low.raw_stream(side as usize) == Some(0)
+            && table.cols() == low.dim
+            && let Some(items) = T::lent(table.elements())
+        {
+            out.rows = Held::Lent(items.clone());
+            return out;
+        }
         let (wide, narrow) = (streams * low.dim, attrs);
-        out.rows = vec![T::default(); table.rows() * wide];
+        let mut hoisted = vec![T::default(); table.rows() * wide];
         out.row_attrs = vec![T::default(); table.rows() * narrow];
-        let rows = out.rows.par_chunks_mut((BLOCK * wide).max(1));
+        let rows = hoisted.par_chunks_mut((BLOCK * wide).max(1));
         let work = |first: usize, rows: &mut [T], attrs: &mut [T]| {
             let mut hoister = low.hoister(side);
             let count = (table.rows() - first).min(BLOCK);
@@ -50,6 +77,7 @@ impl<T: Real> Rows<T> {
                 .enumerate()
                 .for_each(|(b, (r, a))| work(b * BLOCK, r, a)),
         }
+        out.rows = Held::Own(hoisted);
         out
     }
     /// Rows of y: panels of lanes; lanes past the last row repeat it.
@@ -87,11 +115,13 @@ impl<T: Real> Rows<T> {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
         let wide = streams * low.dim;
+        let mut rows = Vec::with_capacity(order.len() * wide);
         for row in order {
             let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
-            out.rows.extend(row[..wide].iter().map(|v| T::of(*v)));
+            rows.extend(row[..wide].iter().map(|v| T::of(*v)));
             out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
         }
+        out.rows = Held::Own(rows);
         out
     }
     /// Hoisted rows of y in another order, as panels of lanes.
@@ -111,7 +141,7 @@ impl<T: Real> Rows<T> {
     }
     /// No rows.
     pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
-        Rows { dim, streams, attrs, rows: vec![], row_attrs: vec![], panels: vec![], attr_panels: vec![] }
+        Rows { dim, streams, attrs, rows: Held::Own(vec![]), row_attrs: vec![], panels: vec![], attr_panels: vec![] }
     }
     /// Packs hoisted vector `number` of all rows: `pack(data, rows, components, stride)`.
     pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {

@@ -104,13 +104,13 @@ fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: us
     for stage in &vm.program.stages {
         run_stage(&mut place, stage, s);
     }
-    vm.program.finish.iter().for_each(|inst| step(&place, inst, s));
+    steps(&place, &vm.program.finish, s);
     for (at, parts) in vm.program.roots.iter().enumerate() {
         let mut out = std::mem::take(&mut s.roots[at]);
         if super::program::is_vector_root(vm.low, at) {
             for (k, o) in out.iter_mut().enumerate() {
                 place.k = k;
-                vm.program.tail.iter().for_each(|inst| step(&place, inst, s));
+                steps(&place, &vm.program.tail, s);
                 copy(resolve(&place, parts[0], s), o);
             }
         } else {
@@ -122,7 +122,7 @@ fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: us
 
 #[inline(always)]
 fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mut Scratch<T>) {
-    stage.scalars.iter().for_each(|inst| step(place, inst, s));
+    steps(place, &stage.scalars, s);
     let dim = place.vm.low.dim;
     let mut totals: Vec<Lanes<f64>> = vec![];
     for acc in &stage.accs {
@@ -148,7 +148,7 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     }
     for k in 0..dim {
         place.k = k;
-        stage.body.iter().for_each(|inst| step(place, inst, s));
+        steps(place, &stage.body, s);
         let loops = stage.accs.iter().filter(|a| !matches!(a, Acc::Zip(..)));
         for (acc, total) in loops.zip(&mut totals) {
             match acc {
@@ -186,6 +186,48 @@ fn first<T: Real>(place: &Place<'_, '_, T>, init: Option<Src>, s: &Scratch<T>) -
 
 fn take<T: Real>(s: &mut Scratch<T>, register: usize) -> Box<Lanes<T>> {
     s.registers[register].take().unwrap_or_else(|| Box::new([T::default(); BLOCK]))
+}
+
+/// Carries out a list of instructions, compiled once for each instruction set.
+#[inline(always)]
+fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+    match place.vm.isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
+        Isa::Avx512 => unsafe { steps_avx512(place, list, s) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe { steps_avx2(place, list, s) },
+        _ => {
+            for inst in list {
+                step(place, inst, s);
+            }
+        }
+    }
+}
+
+/// [`steps`] compiled for AVX-512.
+///
+/// # Safety
+/// The machine has the features named.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
+unsafe fn steps_avx512<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+    for inst in list {
+        step(place, inst, s);
+    }
+}
+
+/// [`steps`] compiled for AVX2.
+///
+/// # Safety
+/// The machine has the features named.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn steps_avx2<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+    for inst in list {
+        step(place, inst, s);
+    }
 }
 
 #[inline(always)]

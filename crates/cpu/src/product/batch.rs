@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
-use rayon::prelude::*;
+use super::spread::spread;
 
 /// Rows and columns of a register tile.
 pub const TILE: usize = 4;
@@ -64,7 +64,8 @@ impl Batched {
         let blocks: Vec<(usize, usize)> =
             blocks(self.rows[0].len()).flat_map(|r| blocks(self.columns[0].len()).map(move |c| (r, c))).collect();
         let tasks = self.batch.len() * parts * blocks.len();
-        (0..tasks).into_par_iter().with_min_len(4).for_each_init(Buffers::default, |buffers, task| {
+        let work = self.rows[0].len() * self.columns[0].len() * self.depth[0].len() * self.batch.len() * self.run;
+        spread(tasks, work, Buffers::default, |buffers, task| {
             let (part, rest) = (task % parts, task / parts);
             let (block, g) = (blocks[rest % blocks.len()], rest / blocks.len());
             self.block([a, b], g, part * T::LANES, block, max, buffers, &target);

@@ -7,6 +7,7 @@ use super::lanes::{Step, Term, accumulate};
 use super::logs;
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
+use super::spread::ALONE;
 use rayon::prelude::*;
 
 /// Configurations of a block.
@@ -80,7 +81,7 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&[T]], mode: Mode, out: &mut [
         return layout.deep(depth, out);
     }
     let strip = (TASK / work).max(1);
-    if rows <= strip {
+    if rows <= strip || rows * work < ALONE {
         let mut walk = Walk::new(&layout);
         return out.chunks_mut(layout.out_block).enumerate().for_each(|(row, to)| walk.row(row, 0..depth, to));
     }

@@ -2,7 +2,7 @@
 
 use super::contract::{Fold, contract};
 use super::real::Real;
-use super::scaled::Scaled;
+use super::scaled::{Entries, Picked, Scaled};
 use super::shape::Shape;
 use zipfold_core::{Budget, Result};
 use zipfold_plan::product::random::Random;
@@ -16,6 +16,7 @@ pub struct Engine<'a> {
     fold: Fold,
     pass: Pass,
     budget: &'a Budget,
+    entries: Entries,
 }
 
 /// The tables of one slice after the forward pass.
@@ -33,7 +34,11 @@ pub type Marginals = Vec<Vec<Scalar>>;
 impl<'a> Engine<'a> {
     /// An executor for `plan` over the tables it was made for.
     pub fn new(plan: &'a Plan, tables: &'a [Table], fold: Fold, pass: Pass, budget: &'a Budget) -> Self {
-        Engine { plan, tables, fold, pass, budget }
+        Engine { plan, tables, fold, pass, budget, entries: Entries::Values }
+    }
+    /// The same over tables of natural logarithms.
+    pub fn of_logs(self) -> Self {
+        Engine { entries: Entries::Logs, ..self }
     }
     /// Number of slices: independent tiles whose results are summed (or maximised).
     pub fn slices(&self) -> usize {
@@ -88,11 +93,7 @@ impl<'a> Engine<'a> {
         let base: usize = table.scope.iter().filter_map(|v| fixed(*v).map(|s| s * stride(*v))).sum();
         let digits: Vec<(usize, usize)> =
             scope.iter().filter(|v| fixed(**v).is_none()).map(|v| (self.plan.cards[*v], stride(*v))).collect();
-        if base == 0 && digits.windows(2).all(|w| w[0].1 > w[1].1) && digits.len() == table.scope.len() {
-            return Scaled::of(&table.values, self.budget);
-        }
-        let picked: Vec<f64> = super::shape::offsets(&digits).into_iter().map(|o| table.values[base + o]).collect();
-        Scaled::of(&picked, self.budget)
+        Scaled::gathered(&Picked { values: &table.values, base, digits: &digits }, self.entries, self.budget)
     }
     /// The product of all roots that hold no variable.
     pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {

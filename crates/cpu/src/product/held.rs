@@ -11,6 +11,30 @@ pub struct Held<T> {
     _room: Reservation,
 }
 
+/// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
+const LARGE: u64 = 4 << 20;
+
+/// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
+#[cfg(target_os = "linux")]
+fn large_pages(start: *mut u8, bytes: u64) {
+    const PAGE: usize = 4096;
+    const HUGE: i32 = 14;
+    unsafe extern "C" {
+        fn madvise(start: *mut std::ffi::c_void, len: usize, advice: i32) -> i32;
+    }
+    if bytes < LARGE {
+        return;
+    }
+    let skip = start.align_offset(PAGE);
+    let len = (bytes as usize).saturating_sub(skip) / PAGE * PAGE;
+    // SAFETY: the range lies within one allocation of `bytes` at `start`, and the advice changes no content.
+    unsafe { madvise(start.add(skip).cast(), len, HUGE) };
+}
+
+/// Elsewhere pages are as the system makes them.
+#[cfg(not(target_os = "linux"))]
+fn large_pages(_: *mut u8, _: u64) {}
+
 impl<T: Real> Held<T> {
     /// `len` zeros, straight from the system: fresh pages are zero already, and the threads that fill them fault them in.
     ///
@@ -32,6 +56,7 @@ impl<T: Real> Held<T> {
         if start.is_null() {
             return Err(refused());
         }
+        large_pages(start.cast(), bytes);
         // SAFETY: `start` was allocated by the global allocator for `len` items of `T`, and zero bits are the number 0 of f32
         // and f64, the only types that implement `Real`.
         let items = unsafe { Vec::from_raw_parts(start, len, len) };

@@ -18,6 +18,41 @@ pub enum Step<'a, T> {
     LogAdd(&'a [T]),
 }
 
+/// A loop that is compiled for every instruction set.
+trait Loop {
+    /// Runs it; implementations are `#[inline(always)]`, so that they take the features of the caller.
+    fn run(self);
+}
+
+/// Runs `work` over `len` entries with the widest vectors that the machine has.
+fn widest(len: usize, work: impl Loop) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if len >= 8 && has!("avx512f") && has!("avx512dq") && has!("fma") {
+            // SAFETY: the features were just detected.
+            return unsafe { avx512(work) };
+        }
+        if len >= 8 && has!("avx2") && has!("fma") {
+            // SAFETY: the features were just detected.
+            return unsafe { avx2(work) };
+        }
+    }
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,fma")]
+fn avx512(work: impl Loop) {
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2(work: impl Loop) {
+    work.run();
+}
+
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
 pub fn accumulate<T: Real>(
     to: &mut [T],
@@ -27,47 +62,38 @@ pub fn accumulate<T: Real>(
     step: Step<'_, T>,
     scratch: &mut Vec<T>,
 ) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if to.len() >= 8
-            && std::arch::is_x86_feature_detected!("avx512f")
-            && std::arch::is_x86_feature_detected!("avx512dq")
-        {
-            // SAFETY: the features were just detected.
-            return unsafe { avx512(to, first, constant, terms, step, scratch) };
-        }
-        if to.len() >= 8 && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-            // SAFETY: the features were just detected.
-            return unsafe { avx2(to, first, constant, terms, step, scratch) };
+    struct Accumulate<'a, 't, T>(&'a mut [T], bool, T, &'a [Term<'t, T>], Step<'a, T>, &'a mut Vec<T>);
+    impl<T: Real> Loop for Accumulate<'_, '_, T> {
+        #[inline(always)]
+        fn run(self) {
+            plain(self.0, self.1, self.2, self.3, self.4, self.5);
         }
     }
-    plain(to, first, constant, terms, step, scratch);
+    widest(to.len(), Accumulate(to, first, constant, terms, step, scratch));
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,fma")]
-fn avx512<T: Real>(
-    to: &mut [T],
-    first: bool,
-    constant: T,
-    terms: &[Term<'_, T>],
-    step: Step<'_, T>,
-    scratch: &mut Vec<T>,
-) {
-    plain(to, first, constant, terms, step, scratch);
+/// `to = e^(from - shift)`.
+pub fn exponentials<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
+    struct Exponentials<'a, T>(&'a [f64], f64, &'a mut [T]);
+    impl<T: Real> Loop for Exponentials<'_, T> {
+        #[inline(always)]
+        fn run(self) {
+            self.2.iter_mut().zip(self.0).for_each(|(t, f)| *t = T::of(super::logs::exp(*f - self.1)));
+        }
+    }
+    widest(to.len(), Exponentials(from, shift, to));
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2<T: Real>(
-    to: &mut [T],
-    first: bool,
-    constant: T,
-    terms: &[Term<'_, T>],
-    step: Step<'_, T>,
-    scratch: &mut Vec<T>,
-) {
-    plain(to, first, constant, terms, step, scratch);
+/// `to = ln(from) + shift`.
+pub fn logarithms<T: Real>(from: &[T], shift: f64, to: &mut [f64]) {
+    struct Logarithms<'a, T>(&'a [T], f64, &'a mut [f64]);
+    impl<T: Real> Loop for Logarithms<'_, T> {
+        #[inline(always)]
+        fn run(self) {
+            self.2.iter_mut().zip(self.0).for_each(|(t, f)| *t = super::logs::ln(f.f64()) + self.1);
+        }
+    }
+    widest(to.len(), Logarithms(from, shift, to));
 }
 
 #[inline(always)]

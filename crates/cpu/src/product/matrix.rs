@@ -3,7 +3,7 @@
 use super::micro::{COLUMNS, ROWS};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
-use rayon::prelude::*;
+use super::spread::spread;
 
 /// Depth of a packed block.
 const DEPTH: usize = 256;
@@ -102,13 +102,15 @@ impl Matrices {
                     (0..n).step_by(BLOCK_COLUMNS).flat_map(move |c| (0..m).step_by(strip).map(move |r| (g, c, r)))
                 })
                 .collect();
-            tasks.into_par_iter().for_each_init(Buffers::default, |buffers, (g, c, r)| {
+            spread(tasks.len(), per_product, Buffers::default, |buffers, task| {
+                let (g, c, r) = tasks[task];
                 self.product(a, b, g, r..(r + strip).min(m), c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
             });
             return;
         }
         let group = (TASK / per_product).max(1);
-        (0..self.batch.len().div_ceil(group)).into_par_iter().for_each_init(Buffers::default, |buffers, task| {
+        let work = per_product * self.batch.len();
+        spread(self.batch.len().div_ceil(group), work, Buffers::default, |buffers, task| {
             for g in task * group..((task + 1) * group).min(self.batch.len()) {
                 for c in (0..n).step_by(BLOCK_COLUMNS) {
                     self.product(a, b, g, 0..m, c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);

@@ -13,6 +13,7 @@ pub mod real;
 pub mod scaled;
 pub mod semiring;
 pub mod shape;
+mod spread;
 
 pub use contract::Fold;
 pub use engine::{Engine, Forward, Marginals};

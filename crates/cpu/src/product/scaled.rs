@@ -1,7 +1,9 @@
 //! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the speed of the linear one.
 
 use super::held::Held;
+use super::lanes;
 use super::real::Real;
+use super::shape::offsets;
 use rayon::prelude::*;
 use zipfold_core::{Budget, Result};
 use zipfold_plan::product::Scalar;
@@ -40,19 +42,80 @@ impl<T: Real> Scaled<T> {
     /// # Errors
     /// `Resource` when the budget is spent.
     pub fn of(values: &[f64], budget: &Budget) -> Result<Self> {
-        let (low, high) = range(values);
+        Self::gathered(&Picked { values, base: 0, digits: &[(values.len(), 1)] }, Entries::Values, budget)
+    }
+    /// The table that `picked` says, of values or of natural logarithms.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn gathered(picked: &Picked<'_>, entries: Entries, budget: &Budget) -> Result<Self> {
+        match entries {
+            Entries::Values => Self::from_values(picked, budget),
+            Entries::Logs => Self::from_logs(picked, budget),
+        }
+    }
+    fn from_values(picked: &Picked<'_>, budget: &Budget) -> Result<Self> {
+        // Bounds over the whole table hold for what is picked from it.
+        let (low, high) = range(picked.values);
         let shift = -(low + high) / 2;
         if (high - low) / 2 >= T::LIMIT {
-            let logs = Held::make(values.len(), budget, "a table", |at| values[at].ln())?;
+            let mut logs = Held::zeros(picked.len(), budget, "a table")?;
+            picked.copy(&mut logs.items, |v| v.ln());
             return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
         }
-        let items = Held::make(values.len(), budget, "a table", |at| T::of(shifted(values[at], shift)))?;
+        let mut items = Held::zeros(picked.len(), budget, "a table")?;
+        if shift == 0 {
+            picked.copy(&mut items.items, T::of);
+        } else {
+            // Two exact steps, so that subnormal numbers and far shifts survive.
+            let steps = [f64::from(shift / 2).exp2(), f64::from(shift - shift / 2).exp2()];
+            picked.copy(&mut items.items, |v| T::of(v * steps[0] * steps[1]));
+        }
         Ok(Scaled {
             data: Data::Linear(items),
             exponent: -i64::from(shift),
             low: low + shift - 1,
             high: high + shift + 1,
         })
+    }
+    fn from_logs(picked: &Picked<'_>, budget: &Budget) -> Result<Self> {
+        let mut logs = Held::zeros(picked.len(), budget, "a table")?;
+        picked.copy(&mut logs.items, |v| v);
+        let (low, high) = log_ends(&logs.items);
+        if low > high {
+            return Self::of(&vec![0.0; logs.items.len()], budget);
+        }
+        let (low, high) = (low * std::f64::consts::LOG2_E, high * std::f64::consts::LOG2_E);
+        if (high - low) / 2.0 >= f64::from(T::LIMIT) - 2.0 {
+            return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
+        }
+        let middle = ((low + high) / 2.0).round();
+        let mut items = Held::zeros(logs.items.len(), budget, "a table")?;
+        lanes::exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
+        Ok(Scaled {
+            data: Data::Linear(items),
+            exponent: middle as i64,
+            low: (low - middle).floor() as i32 - 1,
+            high: (high - middle).ceil() as i32 + 1,
+        })
+    }
+    /// Natural logarithms of all entries.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn logs(&self, budget: &Budget) -> Result<Held<f64>> {
+        let shift = self.exponent as f64 * std::f64::consts::LN_2;
+        let mut out = Held::zeros(self.len(), budget, "logarithms of a table")?;
+        let chunks = out.items.par_chunks_mut(1 << 14).enumerate();
+        match &self.data {
+            Data::Linear(x) => {
+                chunks.for_each(|(at, to)| lanes::logarithms(&x.items[at << 14..][..to.len()], shift, to))
+            }
+            Data::Log(x) => chunks.for_each(|(at, to)| {
+                to.iter_mut().zip(&x.items[at << 14..]).for_each(|(t, l)| *t = l + shift);
+            }),
+        }
+        Ok(out)
     }
     /// Finds the true bounds and, where they are far from the middle, moves the mantissas there (exactly).
     pub fn settle(&mut self) {
@@ -103,9 +166,74 @@ impl<T: Real> Scaled<T> {
     }
 }
 
-/// `value · 2^shift` in two exact steps, so that subnormal numbers and far shifts survive.
-fn shifted(value: f64, shift: i32) -> f64 {
-    value * f64::from(shift / 2).exp2() * f64::from(shift - shift / 2).exp2()
+/// What the numbers of an input table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// The entries themselves.
+    Values,
+    /// Their natural logarithms.
+    Logs,
+}
+
+/// Part of a table, its variables in another order.
+#[derive(Debug)]
+pub struct Picked<'a> {
+    /// The table.
+    pub values: &'a [f64],
+    /// Where the part begins.
+    pub base: usize,
+    /// Domain size and stride in the table of each variable of the part, slowest first.
+    pub digits: &'a [(usize, usize)],
+}
+
+/// Entries whose offsets are kept in a list.
+const INNER: usize = 1 << 12;
+
+impl Picked<'_> {
+    fn len(&self) -> usize {
+        self.digits.iter().map(|(card, _)| card).product()
+    }
+    /// Writes `of` every entry to `to`: blocks of the fastest variables by one list of offsets, the rest by another.
+    fn copy<U: Real>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
+        // The fastest variables, as far as they lie in the same order; a longer block where that is short.
+        let (mut cut, mut len) = (self.digits.len(), 1);
+        while cut > 0 && self.digits[cut - 1].1 == len {
+            cut -= 1;
+            len *= self.digits[cut].0;
+        }
+        let straight = len >= 64;
+        while !straight && cut > 0 && len * self.digits[cut - 1].0 <= INNER {
+            cut -= 1;
+            len *= self.digits[cut].0;
+        }
+        let inner = if straight { Vec::new() } else { offsets(&self.digits[cut..]) };
+        let outer = offsets(&self.digits[..cut]);
+        let block = |to: &mut [U], start: &usize| {
+            let from = &self.values[self.base + start..];
+            if straight {
+                to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
+            } else {
+                to.iter_mut().zip(&inner).for_each(|(t, o)| *t = of(from[*o]));
+            }
+        };
+        if to.len() < 1 << 16 {
+            to.chunks_mut(len.max(1)).zip(&outer).for_each(|(to, start)| block(to, start));
+        } else {
+            to.par_chunks_mut(len.max(1)).zip(&outer).with_min_len(8).for_each(|(to, start)| block(to, start));
+        }
+    }
+}
+
+/// The least and the greatest finite logarithm; (∞, -∞) if there is none.
+fn log_ends(logs: &[f64]) -> (f64, f64) {
+    let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
+    for chunk in logs.chunks(8) {
+        for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
+            *l = if *v > f64::NEG_INFINITY && *v < *l { *v } else { *l };
+            *h = if *v > *h { *v } else { *h };
+        }
+    }
+    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// Exponents of the smallest and one above the largest nonzero value.

@@ -39,6 +39,8 @@ pub struct Forest {
 pub const WIDEST_JOIN: usize = 6;
 /// Tables up to this many entries are multiplied into wider ones at once.
 const SMALL: f64 = 4096.0;
+/// Cost of an entry that is written and read again, in visits of a configuration by the n-ary kernel.
+const WRITTEN: f64 = 8.0;
 
 impl Forest {
     /// A forest of input tables with these scopes.
@@ -120,15 +122,48 @@ impl Forest {
         let widest = nodes.iter().map(|n| self.size(&self.nodes[*n].scope)).fold(0.0, f64::max);
         (self.size(&scope) <= widest).then(|| self.join_wide(nodes))
     }
-    /// Joins any number of nodes, the smallest first, at most [`WIDEST_JOIN`] at a time.
+    /// Joins any number of nodes: first each table's own variables are summed, then the smallest tables are joined while
+    /// there are more than [`WIDEST_JOIN`], then two at a time as long as that visits fewer configurations than all at once.
     pub fn join_wide(&mut self, mut nodes: Vec<usize>) -> usize {
+        if nodes.len() > 1 {
+            for n in &mut nodes {
+                if self.nodes[*n].scope.iter().any(|v| !self.kept[*v] && self.of_var[*v].len() == 1) {
+                    *n = self.join(&[*n]);
+                }
+            }
+        }
         while nodes.len() > WIDEST_JOIN {
             nodes.sort_by(|a, b| self.size(&self.nodes[*b].scope).total_cmp(&self.size(&self.nodes[*a].scope)));
-            let some = nodes.split_off(nodes.len() - WIDEST_JOIN);
-            let one = self.join(&some);
-            nodes.push(one);
+            let some = nodes.split_off(nodes.len() - 2);
+            nodes.push(self.join(&some));
+        }
+        while let Some((a, b)) = self.worthwhile_pair(&nodes) {
+            let joined = self.join(&[nodes[a], nodes[b]]);
+            nodes.swap_remove(b);
+            nodes[a] = joined;
         }
         self.join(&nodes)
+    }
+    /// The places of the two of at least three nodes whose join first saves most, if it saves anything.
+    fn worthwhile_pair(&self, nodes: &[usize]) -> Option<(usize, usize)> {
+        if nodes.len() < 3 {
+            return None;
+        }
+        let at_once = self.size(&self.union(nodes)) * nodes.len() as f64;
+        let mut best = (at_once, None);
+        for b in 1..nodes.len() {
+            for a in 0..b {
+                let pair = [nodes[a], nodes[b]];
+                let union = self.union(&pair);
+                let (scope, summed) = self.outcome(&pair, &union);
+                let rest = at_once / self.size(&summed) * (nodes.len() - 1) as f64 / nodes.len() as f64;
+                let cost = 2.0 * self.size(&union) + WRITTEN * self.size(&scope) + rest;
+                if cost < best.0 {
+                    best = (cost, Some((a, b)));
+                }
+            }
+        }
+        best.1
     }
     /// Multiplies a small table into one that holds all its variables.
     fn merge_small(&mut self, node: usize) {

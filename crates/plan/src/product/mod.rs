@@ -3,6 +3,7 @@
 pub mod absorb;
 pub mod anneal;
 pub mod barren;
+mod bound;
 pub mod cost;
 pub mod forest;
 pub mod greedy;

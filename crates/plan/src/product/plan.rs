@@ -4,7 +4,7 @@ use super::cost::{Prediction, Rates, Weights};
 use super::forest::{Forest, Node, Source};
 use super::local::Local;
 use super::reduce::Reduced;
-use super::search::{Effort, search};
+use super::search::{Effort, Found, search};
 use super::sweep::Sweep;
 use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
 
@@ -73,7 +73,8 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     forest.eliminate_easy();
     let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
     let passes = if options.pass == Pass::Sweep { 3.0 } else { 1.0 };
-    let effort = Effort { seed: options.seed, seconds: options.order_seconds, unit: passes / options.rates.matrix };
+    let unit = passes / options.rates.matrix;
+    let effort = Effort { seed: options.seed, seconds: options.order_seconds, unit, limit: options.time_limit };
     let mut hard = Vec::new();
     for component in forest.components() {
         if component.len() == 1 {
@@ -83,8 +84,13 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
             continue;
         }
         let local = Local::new(&forest, &component);
-        let tree = search(&local, &weights, effort);
-        hard.push((local.variables.len(), tree.cost(&local, &weights)));
+        let tree = match search(&local, &weights, effort) {
+            Found::Tree(tree, cost) => {
+                hard.push((local.variables.len(), cost));
+                tree
+            }
+            Found::Hopeless(least) => return Err(hopeless(&local, least, unit, options)),
+        };
         let mut ids = local.nodes.clone();
         ids.resize(tree.children.len(), usize::MAX);
         for at in tree.post_order() {
@@ -98,18 +104,39 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     Ok(out)
 }
 
+/// The refusal of a component that no order makes small enough.
+fn hopeless(local: &Local, least: f64, unit: f64, options: &Options) -> Error {
+    let width = bound_width(local, least);
+    Error::resource(format!(
+        "the network is too wide for exact inference here: {} variables hang together with width at least {width}, so that every order visits at least 2^{least:.0} configurations, about {:.1e} seconds",
+        local.variables.len(),
+        least.exp2() * unit
+    ))
+    .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
+    .remedy(TOO_WIDE)
+}
+
+/// Fewest variables, of the largest domain size, that reach 2^`least` configurations, less one.
+fn bound_width(local: &Local, least: f64) -> usize {
+    let widest = local.weight.iter().copied().fold(0.0, f64::max);
+    ((least / widest.max(1e-9)).ceil() as usize).saturating_sub(1)
+}
+
+/// What helps a network that is too wide.
+const TOO_WIDE: &str = "more evidence, a longer --order-time, more --memory, or a --time-limit above the prediction";
+
 fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
     let p = &plan.prediction;
     if p.seconds <= options.time_limit {
         return Ok(());
     }
-    let slices: f64 = plan.sliced.iter().map(|v| (plan.cards[*v] as f64).log2()).sum();
+    let slices = plan.sliced.iter().fold(0.0, |sum, v| sum + (plan.cards[*v] as f64).log2());
     Err(Error::resource(format!(
         "the network is too wide for exact inference here: width {}, {:.3e} operations, 2^{slices:.0} slices of at most 2^{:.0} entries, about {:.3e} seconds",
         p.width, p.flops, p.largest, p.seconds
     ))
     .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
-    .remedy("more evidence, a longer --order-time, more --memory, or a --time-limit above the prediction"))
+    .remedy(TOO_WIDE))
 }
 
 /// The refusal when even full slicing does not fit.

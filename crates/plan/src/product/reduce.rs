@@ -202,6 +202,9 @@ fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Ta
             (None, None) => {}
         }
     }
+    if kept.iter().map(|(n, _)| out.cards[*n]).product::<usize>() == values.len() {
+        return Table { scope: kept.into_iter().map(|(n, _)| n).collect(), values: values.to_vec() };
+    }
     let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
     let mut x = vec![0usize; kept.len()];
     let mut picked = Vec::with_capacity(total);

@@ -3,6 +3,7 @@
 //! Effort is counted in moves and never by a clock, so a plan depends on the problem, the options and the seed alone.
 
 use super::anneal::{Schedule, anneal};
+use super::bound;
 use super::cost::Weights;
 use super::greedy::{Rule, order};
 use super::local::Local;
@@ -20,6 +21,17 @@ pub struct Effort {
     pub seconds: Option<f64>,
     /// Seconds of execution for one unit of tree cost.
     pub unit: f64,
+    /// Seconds of execution beyond which the problem is refused.
+    pub limit: f64,
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub enum Found {
+    /// The best tree and its cost.
+    Tree(Topology, f64),
+    /// No tree can be executed within the limit: log2 of the configurations that some join of every tree visits.
+    Hopeless(f64),
 }
 
 /// Annealing moves a second on one core (`explain` compares with what a run took).
@@ -37,11 +49,17 @@ const DENSE_BITS: usize = 1 << 14;
 /// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
 const HOPELESS: f64 = 1e12;
 
-/// The best tree found for one component.
-pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Topology {
-    let start = greedy(local, weights, effort);
+/// The best tree found for one component. Where the greedy ones are beyond the limit, a lower bound decides first whether
+/// annealing could change that.
+pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let seconds = |cost: f64| cost * effort.unit;
-    let (mut best, mut cost) = start;
+    let (mut best, mut cost) = greedy(local, weights, effort);
+    if seconds(cost) > effort.limit {
+        let least = bound::visits_log2(local);
+        if seconds(least.exp2()) > effort.limit {
+            return Found::Hopeless(least);
+        }
+    }
     let joins = best.children.len() - best.leaves;
     let mut spent = 0.0;
     let mut round = 0u64;
@@ -51,7 +69,7 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Topology {
         let allowed =
             effort.seconds.unwrap_or(if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) });
         if joins < 2 || spent + 0.5 * slice > allowed || stale >= STALE {
-            return best;
+            return Found::Tree(best, cost);
         }
         let chain = slice.min(allowed - spent);
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist, pdist
 
@@ -55,6 +56,18 @@ def close_pairs(checks):
     right = np.array(sorted(KDTree(points).query_pairs(1)))
     got = rows(checks.run(["join", "a.npy", "--self", "--where", "sum((x - y)^2) <= 1"], "p.csv", a=points), 2)
     checks.line("join --self, 20000 points", np.array_equal(got, right), f"{len(got)} pairs, {len(right)} by KDTree")
+
+
+def sparse(checks):
+    """The same as arrays of a sparse matrix, with distances."""
+    points = np.random.default_rng(5).random((3000, 3))
+    right = KDTree(points).sparse_distance_matrix(KDTree(points), 0.1, output_type="coo_matrix").tocsr()
+    words = ["join", "a.npy", "a.npy", "--where", "norm(x - y) <= 0.1", "--value", "norm(x - y)"]
+    path = checks.run(words, "p.csr.npz", a=points)
+    if path:
+        got = np.load(path)
+        got = csr_array((got["data"], got["indices"], got["indptr"]), shape=got["shape"])
+    checks.line("join -o p.csr.npz", path and abs(got - right).max() < 1e-15, f"{right.nnz} entries of zero or more")
 
 
 def one_bin(checks):
@@ -108,7 +121,7 @@ def main():
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(str(pathlib.Path(sys.argv[1]).resolve()), folder)
-        for part in (close_pairs, one_bin, histograms, neighbours, sums):
+        for part in (close_pairs, sparse, one_bin, histograms, neighbours, sums):
             part(checks)
     print(f"{checks.count - checks.bad} of {checks.count} agree")
     sys.exit(checks.bad > 0)

@@ -14,6 +14,7 @@ use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
+use std::sync::atomic::AtomicBool;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
@@ -95,11 +96,11 @@ impl<'j> Pruned<'j> {
     /// Folds the cells of consecutive `tiles` of sorted rows.
     ///
     /// # Errors
-    /// Those of the sink, which is asked for room for the matches of joins.
-    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+    /// Those of the sink, which is asked for room for the matches of joins; `Interrupted` when told to stop.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
         let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut walk = Walk::new(self, self.bounds.clone(), start..end, sink);
+        let mut walk = Walk::new(self, start..end, sink, stop);
         for tile in tiles {
             walk.tile(&tile.rows, &tile.cols)?;
         }

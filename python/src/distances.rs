@@ -1,0 +1,70 @@
+//! `cdist` and `pdist`: one dense fold, with little between the call and the engine.
+
+use crate::array::table;
+use crate::errors::raise;
+use crate::lent::{Place, fresh};
+use crate::options::{Given, params};
+use crate::watch::attended;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::core::{Cells, Precision};
+use zipfold::run::{Lent, Target, run_problem};
+use zipfold::{Data, Error, Output};
+
+/// The matrix of all pairs (or SciPy's condensed order), new or into `out`.
+#[pyfunction]
+#[pyo3(signature = (x, y, metric, formula, parameters, condensed, out, precision, given))]
+#[allow(clippy::too_many_arguments)]
+pub fn dense<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    y: Option<&Bound<'py, PyAny>>,
+    metric: Option<String>,
+    formula: Option<String>,
+    parameters: Option<&Bound<'py, PyDict>>,
+    condensed: bool,
+    out: Option<&Bound<'py, PyAny>>,
+    precision: Option<&str>,
+    given: Given,
+) -> PyResult<Bound<'py, PyAny>> {
+    let data = Data { x: table(x)?, y: y.map(table).transpose()?, weights: vec![None] };
+    let (n, m) = (data.x.rows(), data.other().rows());
+    let shape = if condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] };
+    let short = given.is_short(&data);
+    let out = match out {
+        Some(out) => Some(out.clone()),
+        // What is large is reserved and allocated by the run itself.
+        None if short => Some(fresh(py, &shape, precision == Some("f32"))?),
+        None => None,
+    };
+    let target = match &out {
+        Some(out) => Target::Lent(Lent(Arc::new(Place::of(out, &shape)?))),
+        None => Target::Memory,
+    };
+    let problem = Problem {
+        schema: SCHEMA,
+        x: Input { name: "x".into(), columns: None, hash: None },
+        y: y.map(|_| Input { name: "y".into(), columns: None, hash: None }),
+        pair: PairSpec { metric, formula, params: params(parameters)? },
+        cells: condensed.then_some(Cells::Triangle),
+        near: None,
+        cell: None,
+        folds: vec![if condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} }],
+        precision: precision.map(|name| if name == "f32" { Precision::F32 } else { Precision::F64 }),
+        nan: NanPolicy::Propagate,
+    };
+    let done = attended(py, short, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        given.options(shared, &tell, short).and_then(|options| run_problem(&problem, &data, &target, &options))
+    })?;
+    let (_, outcome) = done.map_err(|e| raise(py, &e))?;
+    match (outcome.outputs.into_iter().next(), out) {
+        (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
+        (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
+        (Some(Output::Stored), Some(out)) => Ok(out),
+        _ => Err(raise(py, &Error::internal("a dense fold gave no values"))),
+    }
+}

@@ -1,0 +1,158 @@
+//! Networks from files and from arrays, questions about them, and the answers as arrays.
+
+use crate::errors::raise;
+use crate::watch::attended;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use zipfold::core::Precision;
+use zipfold::core::factor::{Answer, Evidence, Factor, Kind, Names, Network, Task};
+use zipfold::infer::{Inferred, Settings};
+use zipfold::io::{evidence, network};
+use zipfold::{Budget, Error, Result};
+
+/// A network as `(bayes, cards, variable names, state names, [(scope, values)])`.
+type Arrays = (bool, Vec<usize>, Option<Vec<String>>, Option<Vec<Vec<String>>>, Vec<(Vec<usize>, Vec<f64>)>);
+
+/// Where a network comes from.
+#[derive(FromPyObject)]
+pub enum Model {
+    /// A file.
+    File(PathBuf),
+    /// Arrays.
+    Arrays(Arrays),
+}
+
+impl Model {
+    fn read(self, budget: &Budget) -> Result<Network> {
+        let (bayes, cards, names, states, tables) = match self {
+            Model::File(path) => return network::read_network(&path, budget),
+            Model::Arrays(arrays) => arrays,
+        };
+        let factor = |(at, (scope, values)): (usize, (Vec<usize>, Vec<f64>))| {
+            Factor::new(scope, values, &cards).map_err(|e| e.at_least(format!("factor {at}")))
+        };
+        let factors = tables.into_iter().enumerate().map(factor).collect::<Result<_>>()?;
+        let network = Network::new(if bayes { Kind::Bayes } else { Kind::Markov }, cards.clone(), factors)?;
+        let Some(variables) = names else { return Ok(network) };
+        let numbered = |c: &usize| (0..*c).map(|s| s.to_string()).collect();
+        let states = states.unwrap_or_else(|| cards.iter().map(numbered).collect());
+        network.with_names(Names { variables, states })
+    }
+}
+
+/// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed, order seconds, limit, threads)`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Question {
+    task: String,
+    keep: Vec<String>,
+    samples: usize,
+    evidence: Option<PathBuf>,
+    observed: Vec<(String, String)>,
+    single: bool,
+    memory: Option<u64>,
+    seed: u64,
+    order_seconds: Option<f64>,
+    time_limit: f64,
+    threads: usize,
+}
+
+impl Question {
+    fn settings(&self) -> Settings {
+        Settings {
+            memory: self.memory.unwrap_or_else(crate::options::available_memory),
+            precision: if self.single { Precision::F32 } else { Precision::F64 },
+            seed: self.seed,
+            order_seconds: self.order_seconds,
+            time_limit: self.time_limit,
+        }
+    }
+    fn seen(&self, model: &Network, budget: &Budget) -> Result<Evidence> {
+        let mut seen = match &self.evidence {
+            Some(path) => network::read_evidence(path, model, budget)?,
+            None => Evidence::none(),
+        };
+        for (name, state) in &self.observed {
+            evidence::observe(&mut seen, model, name, state).map_err(|e| e.at_least("evidence"))?;
+        }
+        Ok(seen)
+    }
+    fn task(&self, model: &Network) -> Result<Task> {
+        let keep = self.keep.iter().map(|k| model.find(k)).collect::<Result<Vec<_>>>();
+        let keep = keep.map_err(|e| e.at_least("keep"))?;
+        match self.task.as_str() {
+            "pr" => Ok(Task::Pr),
+            "mar" => Ok(Task::Mar),
+            "map" | "mpe" => Ok(Task::Map),
+            "mmap" if keep.is_empty() => {
+                Err(Error::request("mmap asks for no variable").at("keep").remedy("keep=[…], or the task 'map'"))
+            }
+            "mmap" => Ok(Task::Mmap(keep)),
+            "sum" => Ok(Task::Sum(keep)),
+            "samples" => Ok(Task::Samples(self.samples)),
+            other => Err(Error::request(format!("'{other}' is no task"))
+                .at("task")
+                .remedy("pr, mar, map, mmap, sum or samples")),
+        }
+    }
+}
+
+/// Answers a question about a network.
+#[pyfunction]
+pub fn infer<'py>(py: Python<'py>, model: Model, question: Question) -> PyResult<Bound<'py, PyDict>> {
+    let done = attended(py, false, None, |_| {
+        zipfold::pool::within(question.threads, || {
+            let settings = question.settings();
+            let budget = Budget::new(settings.memory);
+            let model = model.read(&budget)?;
+            let seen = question.seen(&model, &budget)?;
+            let task = question.task(&model)?;
+            let done = zipfold::infer::infer(&model, &seen, &task, &settings)?;
+            Ok((model, done))
+        })
+    })?;
+    let (model, done) = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
+    answer(py, &model, &done)
+}
+
+fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let names: Vec<String> = (0..model.cards().len()).map(|v| model.name(v)).collect();
+    let states = model.cards().iter().enumerate();
+    let states: Vec<Vec<String>> = states.map(|(v, c)| (0..*c).map(|s| model.state(v, s)).collect()).collect();
+    out.set_item("names", names)?;
+    out.set_item("states", states)?;
+    out.set_item("seconds", done.seconds.to_vec())?;
+    out.set_item("peak_bytes", done.peak_bytes)?;
+    out.set_item("warnings", done.warnings.clone())?;
+    out.set_item("impossible", done.answer == Answer::Impossible)?;
+    let log10 = match &done.answer {
+        Answer::Impossible => f64::NEG_INFINITY,
+        Answer::Pr(z) => *z,
+        Answer::Mar(z, rows) => {
+            out.set_item("marginals", rows.iter().map(|r| PyArray1::from_slice(py, r)).collect::<Vec<_>>())?;
+            *z
+        }
+        Answer::Map(z, states) => {
+            out.set_item("assignment", states.iter().copied().enumerate().collect::<Vec<_>>())?;
+            *z
+        }
+        Answer::Mmap(z, states) => {
+            out.set_item("assignment", states.clone())?;
+            *z
+        }
+        Answer::Sum(vars, values, z) => {
+            out.set_item("scope", vars.clone())?;
+            out.set_item("values", PyArray1::from_slice(py, values))?;
+            *z
+        }
+        Answer::Samples(z, rows) => {
+            out.set_item("samples", rows.clone())?;
+            *z
+        }
+    };
+    out.set_item("log10", log10)?;
+    Ok(out)
+}

@@ -1,0 +1,86 @@
+//! Results written straight into an array of the caller.
+
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zipfold::cpu::pairs::{Sink, Values};
+use zipfold::{Error, Result};
+
+/// Memory of a C-contiguous array, in either precision.
+pub struct Place {
+    start: Start,
+    len: usize,
+    _owner: Py<PyAny>,
+}
+
+#[derive(Clone, Copy)]
+enum Start {
+    F32(*mut f32),
+    F64(*mut f64),
+}
+
+// SAFETY: runs written by different threads never overlap, and the owner may be released from any thread.
+unsafe impl Send for Place {}
+// SAFETY: as above: `put` writes disjoint runs, and nothing reads before the run has ended.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// The memory of `out`, which must have `shape`.
+    pub fn of(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
+        let (start, found, fits) = if let Ok(a) = out.cast::<PyArrayDyn<f64>>() {
+            let fits = a.is_c_contiguous() && a.data().is_aligned() && a.try_readwrite().is_ok();
+            (Start::F64(a.data()), a.shape().to_vec(), fits)
+        } else if let Ok(a) = out.cast::<PyArrayDyn<f32>>() {
+            let fits = a.is_c_contiguous() && a.data().is_aligned() && a.try_readwrite().is_ok();
+            (Start::F32(a.data()), a.shape().to_vec(), fits)
+        } else {
+            return Err(PyValueError::new_err("out: an array of float64 or float32 is wanted"));
+        };
+        if found != shape {
+            return Err(PyValueError::new_err(format!("out: an array of shape {found:?}, the result has {shape:?}")));
+        }
+        if !fits {
+            return Err(PyValueError::new_err("out: a C-contiguous, aligned and writable array is wanted"));
+        }
+        Ok(Place { start, len: shape.iter().product(), _owner: out.clone().unbind() })
+    }
+}
+
+/// A new C-contiguous array of `shape`, not filled: a dense fold writes every element.
+pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bound<'py, PyAny>> {
+    let elements = shape.iter().try_fold(1usize, |n, s| n.checked_mul(*s));
+    let bytes = elements.and_then(|n| n.checked_mul(if single { 4 } else { 8 }));
+    if bytes.is_none_or(|b| b > isize::MAX as usize) {
+        return Err(PyValueError::new_err(format!("a matrix of shape {shape:?} is beyond any memory")));
+    }
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let kind = if single { "f4" } else { "f8" };
+    numpy.call_method1(intern!(py, "empty"), (PyTuple::new(py, shape)?, kind))
+}
+
+impl Sink for Place {
+    fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
+        let run = match values {
+            Values::F32(v) => v.len(),
+            Values::F64(v) => v.len(),
+        };
+        if at.checked_add(run).is_none_or(|end| end > self.len) {
+            return Err(Error::internal("a tile wrote beyond the array"));
+        }
+        match (self.start, values) {
+            // SAFETY (all four arms): `at + run` was checked against the elements that `_owner` keeps alive, and no other
+            // thread writes this run.
+            (Start::F64(to), Values::F64(v)) => unsafe { std::ptr::copy_nonoverlapping(v.as_ptr(), to.add(at), run) },
+            (Start::F32(to), Values::F32(v)) => unsafe { std::ptr::copy_nonoverlapping(v.as_ptr(), to.add(at), run) },
+            (Start::F64(to), Values::F32(v)) => {
+                v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
+            }
+            (Start::F32(to), Values::F64(v)) => {
+                v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! The compiled half of the Python package: NumPy arrays become tables, states become arrays. It decides nothing.
+
+mod array;
+mod arrow;
+mod distances;
+mod errors;
+mod infer;
+mod lent;
+mod options;
+mod product;
+mod results;
+mod run;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(distances::dense, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(run::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(run::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(run::metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::arrow_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
+    module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
+    module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
+    Ok(())
+}

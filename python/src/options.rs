@@ -1,0 +1,95 @@
+//! How a call is to be run: threads, memory, shard, progress.
+
+use crate::errors::raise;
+use crate::watch::Shared;
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use zipfold::core::pair::parse::Param;
+use zipfold::{Budget, Data, Options, Progress, Result};
+
+/// Pair-components below which a call is done before anybody could interrupt it.
+const SHORT: f64 = 2e6;
+
+/// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress)`.
+#[derive(FromPyObject)]
+pub struct Given(usize, Option<u64>, Option<BTreeMap<String, String>>, Option<(usize, usize)>, Option<Py<PyAny>>);
+
+impl Given {
+    /// Whether the work over `data` takes less than a person notices.
+    pub fn is_short(&self, data: &Data) -> bool {
+        let (n, m, d) = (data.x.rows() as f64, data.other().rows() as f64, data.x.cols() as f64);
+        (n * m).max(n + m) * (d + 8.0) < SHORT
+    }
+    /// Told of progress.
+    pub fn progress(&self) -> Option<&Py<PyAny>> {
+        self.4.as_ref()
+    }
+    /// One balanced share of the space.
+    pub fn shard(&self) -> Option<(usize, usize)> {
+        self.3
+    }
+    /// Bytes that the call may hold.
+    pub fn memory(&self) -> u64 {
+        self.1.unwrap_or_else(available_memory)
+    }
+    /// The options of a run. What is short asks for no budget unless one was given: finding what is free takes longer.
+    pub fn options<'a>(
+        &self,
+        shared: &'a Shared,
+        tell: &'a (dyn Fn(Progress) + Sync),
+        short: bool,
+    ) -> Result<Options<'a>> {
+        let budget = if short && self.1.is_none() { Budget::unlimited() } else { Budget::new(self.memory()) };
+        Ok(Options {
+            threads: self.0,
+            budget,
+            settings: self.2.clone().unwrap_or_default(),
+            shard: self.3,
+            progress: Some(tell),
+            stop: Some(&shared.stop),
+            ..Options::default()
+        })
+    }
+}
+
+/// Named numbers and vectors of a metric or formula.
+pub fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, Param>> {
+    let mut out = BTreeMap::new();
+    for (name, value) in given.into_iter().flatten() {
+        let name: String = name.extract()?;
+        out.insert(name.clone(), param(&name, &value)?);
+    }
+    Ok(out)
+}
+
+fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
+    if let Ok(array) = value.cast::<PyArrayDyn<f64>>()
+        && array.ndim() > 0
+    {
+        return Ok(Param::Vector(array.readonly().as_array().iter().copied().collect()));
+    }
+    if let Ok(number) = value.extract::<f64>() {
+        return Ok(Param::Number(number));
+    }
+    match value.extract::<Vec<f64>>() {
+        Ok(numbers) => Ok(Param::Vector(numbers)),
+        Err(_) => {
+            let what = format!("{name} is a number or an array of numbers, not {}", value.get_type().name()?);
+            Err(PyTypeError::new_err(what))
+        }
+    }
+}
+
+/// Bytes that a call without a limit of its own may hold.
+#[pyfunction]
+pub fn available_memory() -> u64 {
+    zipfold::io::memory::available() / 10 * 8
+}
+
+/// A problem from its JSON text.
+pub fn problem(py: Python<'_>, text: &str) -> PyResult<zipfold::Problem> {
+    serde_json::from_str(text).map_err(|e| raise(py, &zipfold::Error::request(format!("no problem: {e}"))))
+}

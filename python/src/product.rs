@@ -1,0 +1,51 @@
+//! Sum-products over bare tables and any of the named semirings.
+
+use crate::errors::raise;
+use crate::watch::attended;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use zipfold::contract::{Bare, contract};
+use zipfold::core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
+use zipfold::infer::Settings;
+use zipfold::{Error, Result};
+
+/// The table over `keep` of the product of all tables; rows-major, the last variable fastest.
+#[pyfunction]
+#[pyo3(signature = (semiring, cards, tables, keep, memory, threads))]
+pub fn sum_product<'py>(
+    py: Python<'py>,
+    semiring: &str,
+    cards: Vec<usize>,
+    tables: Vec<Bare<f64>>,
+    keep: Vec<usize>,
+    memory: Option<u64>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let done = attended(py, false, None, |_| {
+        zipfold::pool::within(threads, || {
+            let memory = memory.unwrap_or_else(crate::options::available_memory);
+            let settings = Settings { memory, ..Settings::default() };
+            over(semiring, &cards, &tables, &keep, &settings)
+        })
+    })?;
+    let values = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
+    Ok(PyArray1::from_vec(py, values))
+}
+
+fn over(semiring: &str, cards: &[usize], tables: &[Bare<f64>], keep: &[usize], how: &Settings) -> Result<Vec<f64>> {
+    match semiring {
+        "sum-product" => contract(&SumProduct, cards, tables, keep, how),
+        "max-product" => contract(&MaxProduct, cards, tables, keep, how),
+        "log-sum-exp" => contract(&LogSumExp, cards, tables, keep, how),
+        "min-sum" => contract(&MinSum, cards, tables, keep, how),
+        "or-and" => {
+            let truth = |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| *v != 0.0).collect());
+            let tables: Vec<Bare<bool>> = tables.iter().map(truth).collect();
+            let out = contract(&OrAnd, cards, &tables, keep, how)?;
+            Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())
+        }
+        other => Err(Error::request(format!("no semiring '{other}'"))
+            .at("semiring")
+            .remedy("sum-product, max-product, log-sum-exp, min-sum or or-and")),
+    }
+}

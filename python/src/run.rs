@@ -1,0 +1,148 @@
+//! Any problem: run whole or in shares, merged, explained.
+
+use crate::array::table;
+use crate::errors::raise;
+use crate::options::{Given, problem};
+use crate::results::{result, tally};
+use crate::watch::attended;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use zipfold::run::{Target, ready, run_problem};
+use zipfold::{Data, Error, Job, Outcome, Problem, Table, partial, shards};
+
+/// An array with the names of its columns.
+type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>);
+/// Weights of a fold: of the rows of x and of y.
+type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
+
+fn named(given: &Named<'_>) -> PyResult<Table> {
+    let made = table(&given.0)?;
+    match &given.1 {
+        Some(names) => made.with_names(names.clone()).map_err(|e| raise(given.0.py(), &e)),
+        None => Ok(made),
+    }
+}
+
+fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult<Data> {
+    let pair = |w: &Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>| match w {
+        Some((a, b)) => Ok(Some([table(a)?, table(b)?])),
+        None => Ok(None),
+    };
+    let weights = weights.iter().map(pair).collect::<PyResult<_>>()?;
+    Ok(Data { x: named(x)?, y: y.map(named).transpose()?, weights })
+}
+
+/// Runs `text` (a problem as JSON). A share gives `{"part": bytes}`, anything else its results.
+#[pyfunction]
+pub fn run<'py>(
+    py: Python<'py>,
+    text: &str,
+    x: Named<'py>,
+    y: Option<Named<'py>>,
+    weights: Weights<'py>,
+    given: Given,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
+    let short = given.is_short(&data);
+    let done = attended(py, short, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, short)?;
+        let (job, outcome) = run_problem(&problem, &data, &Target::Memory, &options)?;
+        let part = match given.shard() {
+            Some(shard) => Some(partial::encode(&shards::part(&problem, &outcome, shard)?)?),
+            None => None,
+        };
+        Ok((job, outcome, part))
+    })?;
+    let (job, outcome, part) = done.map_err(|e| raise(py, &e))?;
+    match part {
+        Some(bytes) => {
+            let out = PyDict::new(py);
+            out.set_item("part", PyBytes::new(py, &bytes))?;
+            Ok(out)
+        }
+        None => answer(py, &problem, &job, outcome),
+    }
+}
+
+/// Merges the partial results of all shares of a run over the same data.
+#[pyfunction]
+pub fn merge<'py>(
+    py: Python<'py>,
+    parts: Vec<Vec<u8>>,
+    x: Named<'py>,
+    y: Option<Named<'py>>,
+    weights: Weights<'py>,
+    given: Given,
+) -> PyResult<Bound<'py, PyDict>> {
+    let data = data(&x, y.as_ref(), &weights)?;
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let read = |(at, bytes): (usize, &Vec<u8>)| {
+            let name = format!("part {at}");
+            partial::decode(bytes, &name).map(|part| (name, part))
+        };
+        let parts = parts.iter().enumerate().map(read).collect::<zipfold::Result<Vec<_>>>()?;
+        let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+        let problem = shards::problem_of(name, first)?;
+        let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
+        Ok((problem, job, outcome))
+    })?;
+    let (problem, job, outcome) = done.map_err(|e| raise(py, &e))?;
+    answer(py, &problem, &job, outcome)
+}
+
+fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let json = |e: serde_json::Error| raise(py, &Error::internal(e.to_string()));
+    out.set_item("plan", serde_json::to_string(&outcome.plan).map_err(json)?)?;
+    out.set_item("problem", serde_json::to_string(problem).map_err(json)?)?;
+    out.set_item("tally", tally(py, &outcome.tally)?)?;
+    out.set_item("cells", outcome.cells)?;
+    out.set_item("seconds", outcome.kernel_seconds)?;
+    out.set_item("shape", (job.space.n, job.space.m))?;
+    out.set_item("space", format!("{:?}", job.space.cells).to_lowercase())?;
+    let results = PyList::empty(py);
+    for (fold, output) in job.folds.iter().zip(outcome.outputs) {
+        results.append(result(py, fold, output)?)?;
+    }
+    out.set_item("results", results)?;
+    Ok(out)
+}
+
+/// The plan of a problem, as text and as JSON, without running it.
+#[pyfunction]
+pub fn explain<'py>(
+    py: Python<'py>,
+    text: &str,
+    x: Named<'py>,
+    y: Option<Named<'py>>,
+    weights: Weights<'py>,
+    given: Given,
+) -> PyResult<(String, String)> {
+    let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
+    let done = attended(py, given.is_short(&data), None, |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let (job, machine) = ready(&problem, &data, &options)?;
+        let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let json = serde_json::to_string(&plan).map_err(|e| Error::internal(e.to_string()))?;
+        Ok((zipfold::plan::explain::explain(&job, &plan), json))
+    })?;
+    done.map_err(|e| raise(py, &e))
+}
+
+/// Name, aliases, options, symmetry and domain of a named pair.
+type Metric = (String, Vec<String>, Vec<String>, bool, String);
+
+/// Every named pair: name, aliases, options, whether it is symmetric, and what rows it is for.
+#[pyfunction]
+pub fn metrics() -> Vec<Metric> {
+    let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();
+    let all = zipfold::core::pair::named::all().iter();
+    all.map(|m| {
+        (m.name.into(), words(m.aliases), words(m.options), m.symmetric, format!("{:?}", m.domain).to_lowercase())
+    })
+    .collect()
+}

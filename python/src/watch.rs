@@ -1,0 +1,75 @@
+//! Long work beside an interpreter that stays awake: signals are seen, progress is told.
+
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use zipfold::Progress;
+
+/// How often the interpreter looks for signals and is told of progress.
+const BEAT: Duration = Duration::from_millis(20);
+
+/// What a run and its watcher share.
+#[derive(Default)]
+pub struct Shared {
+    /// Set to stop the run.
+    pub stop: AtomicBool,
+    cells: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Shared {
+    /// Keeps how far the run is.
+    pub fn tell(&self, progress: Progress) {
+        self.cells.store(progress.cells, Relaxed);
+        self.total.store(progress.total, Relaxed);
+    }
+}
+
+/// Runs `work` with the interpreter released. Short work runs on this thread. Long work runs on its own, while this one
+/// looks for signals (Ctrl-C raises KeyboardInterrupt) and calls `progress(cells, total)`.
+pub fn attended<R: Send>(
+    py: Python<'_>,
+    short: bool,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Shared) -> R + Send,
+) -> PyResult<R> {
+    let shared = Shared::default();
+    if short && progress.is_none() {
+        return Ok(py.detach(|| work(&shared)));
+    }
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, ended) = channel();
+            let shared = &shared;
+            scope.spawn(move || drop(done.send(work(shared))));
+            let mut raised = None;
+            loop {
+                match ended.recv_timeout(BEAT) {
+                    Ok(result) => return raised.map_or_else(|| look(shared, progress).map(|()| result), Err),
+                    Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                        raised = look(shared, progress).err();
+                        shared.stop.store(raised.is_some(), Relaxed);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        let gone =
+                            pyo3::exceptions::PyRuntimeError::new_err("the worker thread ended without a result");
+                        return Err(raised.unwrap_or(gone));
+                    }
+                }
+            }
+        })
+    })
+}
+
+fn look(shared: &Shared, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        let total = shared.total.load(Relaxed);
+        match progress {
+            Some(call) if total > 0 => call.call1(py, (shared.cells.load(Relaxed), total)).map(drop),
+            _ => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,220 @@
+"""How calls behave: interrupts, the interpreter's lock, settings, errors, pickles, shares, memory."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import zipfold as zf
+
+
+def long_question(rng, rows=3_000, columns=20):
+    return zf.pairs(rng.normal(size=(rows, columns))).pair("exp(-sum(abs(x - y)^1.5))").sum()
+
+
+def test_control_c_raises_within_a_fifth_of_a_second(rng):
+    question = long_question(rng, 200_000)
+    sent = []
+
+    def press():
+        time.sleep(0.5)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    with pytest.raises(KeyboardInterrupt):
+        question.run()
+    late = time.monotonic() - sent[0]
+    presser.join()
+    # The promise is 0.2 s on an idle machine; tests share theirs.
+    assert late < 1.0
+    np.testing.assert_array_equal(zf.cdist([[0.0]], [[1.0]]), [[1.0]])
+
+
+def test_the_interpreter_runs_meanwhile(rng):
+    turns = 0
+    done = threading.Event()
+
+    def work():
+        long_question(rng).run(threads=1)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.001)
+    worker.join()
+    assert turns > 20
+
+
+def test_progress_is_told_to_the_end(rng):
+    seen = []
+    long_question(rng).run(progress=lambda cells, total: seen.append((cells, total)))
+    assert seen
+    assert seen[-1][0] == seen[-1][1] == 3000 * 3001 // 2
+    assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
+
+
+def test_what_progress_raises_stops_the_run(rng):
+    def fail(cells, total):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        long_question(rng).run(progress=fail)
+
+
+def test_settings_nest_and_end():
+    assert zf.settings() == zf.Settings()
+    with zf.using(threads=1, memory="1GiB") as outer:
+        assert (outer.threads, outer.memory) == (1, 1 << 30)
+        with zf.using(memory=5000):
+            assert zf.settings() == zf.Settings(1, 5000, "auto")
+        assert zf.settings() == outer
+    assert zf.settings() == zf.Settings()
+
+
+def test_the_precision_in_force(rng):
+    x = rng.normal(size=(5, 3))
+    with zf.using(precision="f32"):
+        assert zf.cdist(x, x).dtype == np.float32
+        assert zf.cdist(x, x, precision="f64").dtype == np.float64
+        assert zf.pairs(x).matrix().run().dtype == np.float32
+        assert zf.pairs(x).precision("f64").matrix().run().dtype == np.float64
+    assert zf.cdist(x, x).dtype == np.float64
+
+
+@pytest.mark.parametrize("setting", [{"precision": "f16"}, {"memory": "lots"}, {"memory": -1}, {"threads": -3}, {"threads": "two"}])
+def test_settings_that_mean_nothing_are_refused(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))), zf.using(**setting):
+        pass
+
+
+def test_the_environment_is_read():
+    code = "import zipfold as zf; print(*zf.settings())"
+    names = {"ZIPFOLD_THREADS": "3", "ZIPFOLD_MEMORY": "1MiB", "ZIPFOLD_DEVICE": "cpu"}
+    out = subprocess.run([sys.executable, "-c", code], env=os.environ | names, capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["3", str(1 << 20), "cpu", "None"]
+
+
+def test_a_device_that_is_not_there_says_so():
+    with pytest.raises(zf.DeviceError, match="device='cpu'"), zf.using(device="cuda"):
+        pass
+
+
+def test_memory_is_asked_for_before_work(rng):
+    x = rng.normal(size=(3000, 3))
+    with pytest.raises(MemoryError, match="memory") as caught, zf.using(memory="1MiB"):
+        zf.cdist(x, x)
+    assert isinstance(caught.value, zf.ResourceError)
+
+
+def test_errors_are_what_callers_catch():
+    assert issubclass(zf.InputError, ValueError)
+    assert issubclass(zf.RequestError, ValueError)
+    assert issubclass(zf.ArrayTypeError, TypeError)
+    assert issubclass(zf.TraceError, TypeError)
+    assert issubclass(zf.ResourceError, MemoryError)
+    with pytest.raises(zf.RequestError, match=r"sum\(x -\)"):
+        zf.cdist([[1.0]], [[2.0]], "sum(x -)")
+
+
+def test_results_questions_and_plans_pickle(rng):
+    x = rng.normal(size=(30, 3))
+    question = zf.pairs(x).pair(lambda x, y: abs(x - y).sum()).histogram(5, (0, 3)).nearest(2)
+    again = pickle.loads(pickle.dumps(question))
+    histogram, nearest = pickle.loads(pickle.dumps(again.run()))
+    assert np.array_equal(histogram.counts, question.run()[0].counts)
+    assert np.array_equal(nearest.indices, question.run()[1].indices)
+    plan = question.explain()
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    with pytest.raises(zf.RequestError, match="sum"):
+        pickle.loads(pickle.dumps(_raised()))()
+
+
+def _raised():
+    return _Raise()
+
+
+class _Raise:
+    def __call__(self):
+        try:
+            zf.cdist([[1.0]], [[2.0]], "sum(")
+        except zf.RequestError as error:
+            raise pickle.loads(pickle.dumps(error)) from None
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_shares_merge_to_the_same_bits(rng, parts):
+    x = rng.normal(size=(700, 3))
+    folds = (zf.fold.sum(), zf.fold.histogram(20, (0, 5)), zf.fold.nearest(4), zf.fold.select("norm(x - y) < 0.3"))
+    question = zf.pairs(x).pair("norm(x - y)").cells("ordered").fold(*folds)
+    whole = question.run()
+    merged = zf.merge(question, [question.run(shard=(i, parts)) for i in reversed(range(parts))])
+    assert np.array_equal(merged[0], whole[0])
+    assert np.array_equal(merged[1].counts, whole[1].counts)
+    assert np.array_equal(merged[2].indices, whole[2].indices)
+    assert np.array_equal(merged[3].i, whole[3].i)
+    assert len(whole[3]) > 10
+
+
+def test_shares_that_do_not_belong_together_are_refused(rng):
+    x = rng.normal(size=(300, 3))
+    question = zf.pairs(x).sum()
+    parts = [question.run(shard=(i, 2)) for i in range(2)]
+    with pytest.raises(zf.RequestError, match="missing or there twice"):
+        zf.merge(question, [parts[0], parts[0]])
+    with pytest.raises(zf.RequestError, match="1 of 2 shares"):
+        zf.merge(question, parts[:1])
+    with pytest.raises(zf.InputError, match="checksum"):
+        zf.merge(question, [parts[0][:-1] + b"?", parts[1]])
+    with pytest.raises(zf.RequestError, match="shard"):
+        question.run(shard=(2, 2))
+
+
+def test_threads_do_not_change_a_bit(rng):
+    x = rng.normal(size=(900, 5))
+    question = zf.pairs(x).pair("exp(-sum((x - y)^2))").sum()
+    assert np.array_equal(question.run(threads=1), question.run(threads=7))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_computes(rng):
+    x = rng.normal(size=(600, 3))
+    wanted = zf.cdist(x, x)
+    code = (
+        "import os, sys, numpy as np, zipfold as zf\n"
+        "x = np.random.default_rng(1).normal(size=(600, 3)); want = zf.cdist(x, x)\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(0 if np.array_equal(zf.cdist(x, x), want) else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+    assert wanted.shape == (600, 600)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of Linux")
+@pytest.mark.parametrize("kind", ["f8"])
+def test_two_gibibytes_are_not_copied(kind):
+    """The rows are pages that hold nothing, so that the peak counts only what a call adds."""
+    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 6 << 30:
+        pytest.skip("less than 6 GiB of memory")
+    code = (
+        "import resource, numpy as np, zipfold as zf\n"
+        f"x = np.zeros(((2 << 30) // (8 * np.dtype('{kind}').itemsize), 8), '{kind}')\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "x.sum(); zf.cdist(x[:200], x[:1]); before = peak()\n"
+        f"out = zf.cdist(x, x[:1], precision='{'f64' if kind == 'f8' else 'f32'}', memory='8GiB')\n"
+        "print(x.nbytes, out.nbytes, peak() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    size, result, added = map(int, done.stdout.split())
+    assert size == 2 << 30
+    assert added < result + (256 << 20)

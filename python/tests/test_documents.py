@@ -1,0 +1,63 @@
+"""The snippets of the pages and of the docstrings run, and the stubs name what there is."""
+
+import ast
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import re
+
+import pytest
+
+import zipfold as zf
+from zipfold import _zipfold
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_snippets_of_a_page_run_in_order(page, capsys):
+    snippets = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert snippets
+    names: dict = {}
+    for snippet in snippets:
+        exec(compile(snippet, str(page), "exec"), names)
+
+
+MODULES = [m.name for m in pkgutil.iter_modules(zf.__path__) if m.name not in ("_zipfold", "compare")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_the_docstrings_run(module):
+    found = doctest.testmod(importlib.import_module(f"zipfold.{module}"))
+    assert found.failed == 0
+
+
+def test_every_public_name_is_described():
+    for name in zf.__all__:
+        assert getattr(zf, name).__doc__ or name == "__version__", name
+
+
+def test_the_stubs_name_what_there_is():
+    stub = ast.parse((ROOT / "zipfold" / "_zipfold.pyi").read_text())
+    declared = {node.name: [a.arg for a in node.args.args] for node in stub.body if isinstance(node, ast.FunctionDef)}
+    compiled = {name for name in dir(_zipfold) if callable(getattr(_zipfold, name)) and not name.startswith("_")}
+    assert set(declared) == compiled
+    for name, arguments in declared.items():
+        signature = getattr(_zipfold, name).__text_signature__
+        assert re.findall(r"\w+", signature.replace("=None", "")) == arguments, name
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "zipfold" / "py.typed").exists()
+
+
+def test_the_comparison_prints_a_table_and_answers_agree(capsys):
+    from zipfold.compare import main
+
+    main(["--scale", "0.05", "--seconds", "0"])
+    out = capsys.readouterr().out
+    assert "| SciPy |" in out
+    assert out.count("\n| ") >= 9
+    assert "other answer" not in out

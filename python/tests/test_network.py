@@ -1,0 +1,151 @@
+"""Inference on networks from every source, against the sum over all configurations."""
+
+import itertools
+import pathlib
+import pickle
+
+import numpy as np
+import pytest
+
+import zipfold as zf
+
+
+@pytest.fixture
+def network(rng):
+    a, b, c = rng.random(2), rng.random((2, 3)), rng.random((3, 2))
+    return zf.Network([a, b, c], [[0], [0, 1], [1, 2]])
+
+
+def joint(network):
+    shape = (2, 3, 2)
+    out = np.ones(shape)
+    for states in itertools.product(*map(range, shape)):
+        for table, scope in zip(network.tables, network.scopes, strict=True):
+            out[states] *= table[tuple(states[v] for v in scope)]
+    return out
+
+
+def test_every_task(network):
+    table = joint(network)
+    assert zf.infer(network, "pr") == pytest.approx(np.log10(table.sum()))
+    marginals = zf.infer(network)
+    for variable in range(3):
+        others = tuple(v for v in range(3) if v != variable)
+        wanted = table.sum(others) / table.sum()
+        np.testing.assert_allclose(list(marginals[variable].values()), wanted, rtol=1e-12)
+    states, log10 = zf.infer(network, "map")
+    best = np.unravel_index(table.argmax(), table.shape)
+    assert states == {str(v): str(s) for v, s in enumerate(best)}
+    assert log10 == pytest.approx(np.log10(table.max()))
+    states, log10 = zf.infer(network, "mmap", keep=[1])
+    assert states == {"1": str(table.sum((0, 2)).argmax())}
+    kept, log10 = zf.infer(network, "sum", keep=[2, 0])
+    np.testing.assert_allclose(kept * 10**log10, table.sum(1).T, rtol=1e-12)
+    samples = zf.infer(network, "samples", samples=4000)
+    share = sum(s["1"] == "0" for s in samples) / 4000
+    assert share == pytest.approx(table.sum((0, 2))[0] / table.sum(), abs=0.05)
+
+
+def test_evidence_of_every_form(network, tmp_path):
+    table = joint(network)[:, 2]
+    seen = zf.infer(network, evidence={1: 2})
+    np.testing.assert_allclose(list(seen[0].values()), table.sum(1) / table.sum(), rtol=1e-12)
+    path = tmp_path / "seen.evid"
+    path.write_text("1 1 2")
+    assert zf.infer(network, evidence=path)[0] == seen[0]
+    assert pickle.loads(pickle.dumps(seen)) == seen
+
+
+def test_impossible_evidence():
+    network = zf.Network([np.array([1.0, 0.0])], [[0]])
+    assert zf.infer(network, "pr", evidence={0: 1}) == -np.inf
+    with pytest.raises(ValueError, match="probability is zero"):
+        zf.infer(network, evidence={0: 1})
+
+
+def test_files(tmp_path):
+    path = tmp_path / "coin.uai"
+    path.write_text("MARKOV\n1\n2\n1\n1 0\n2 0.25 0.75\n")
+    assert zf.infer(path)[0] == {"0": 0.25, "1": 0.75}
+    assert zf.infer(str(path), "pr") == pytest.approx(0)
+    with pytest.raises(ValueError, match="cannot be read"):
+        zf.infer(pathlib.Path("nowhere.uai"))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (zf.Network([np.zeros(2)], [[0, 1]]), "1 axes for 2 variables"),
+        (zf.Network([np.ones(2), np.ones(3)], [[0], [0]]), "3 states here and 2 elsewhere"),
+        (zf.Network([np.ones(2)], [["a"]]), "no number of a variable"),
+        (zf.Network([np.ones(2)], [["a"]], names=["b"]), "no variable 'a'"),
+        (zf.Network([np.ones(2)], [[1]]), "variable 0 is in no table"),
+        (zf.Network([-np.ones(2)], [[0]]), "not a finite number"),
+        (zf.Network([np.ones(2)], []), "1 tables and 0 scopes"),
+    ],
+)
+def test_networks_that_contradict_themselves(model, words):
+    with pytest.raises(ValueError, match=words):
+        zf.infer(model)
+
+
+def test_questions_that_mean_nothing(network):
+    for ask, words in [({"task": "guess"}, "guess"), ({"evidence": {7: 0}}, "7"), ({"task": "mmap"}, "no variable")]:
+        with pytest.raises(ValueError, match=words):
+            zf.infer(network, **ask)
+    with pytest.raises(TypeError, match="a file, a Network"):
+        zf.infer(3)
+
+
+SEMIRINGS = {
+    "sum-product": (np.multiply, np.sum),
+    "max-product": (np.multiply, np.max),
+    "log-sum-exp": (np.add, lambda t, axis: np.log(np.exp(t).sum(axis))),
+    "min-sum": (np.add, np.min),
+}
+
+
+@pytest.mark.parametrize("semiring", SEMIRINGS)
+def test_sum_products_over_semirings(rng, semiring):
+    times, plus = SEMIRINGS[semiring]
+    a, b = rng.random((2, 3)), rng.random((3, 4))
+    wanted = plus(times(a[:, :, None], b[None]), axis=1)
+    np.testing.assert_allclose(zf.sum_product([a, b], [[0, 1], [1, 2]], [2, 0], semiring), wanted.T, rtol=1e-13)
+    with pytest.raises(ValueError, match="no semiring"):
+        zf.sum_product([a, b], [[0, 1], [1, 2]], [], "max-max")
+
+
+def test_truth_and_negative_numbers(rng):
+    a, b = rng.random((3, 3)) < 0.4, rng.random((3, 3)) < 0.4
+    got = zf.sum_product([a, b], [[0, 1], [1, 2]], [0, 2], "or-and")
+    np.testing.assert_array_equal(got, (a.astype(int) @ b) > 0)
+    c, d = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
+    np.testing.assert_allclose(zf.sum_product([c, d], [[0, 1], [1, 2]], [0, 2]), c @ d, rtol=1e-12)
+
+
+def test_models_of_pgmpy():
+    models = pytest.importorskip("pgmpy.models")
+    discrete = pytest.importorskip("pgmpy.factors.discrete")
+    model = models.DiscreteBayesianNetwork([("rain", "wet"), ("sun", "wet")])
+    model.add_cpds(
+        discrete.TabularCPD("rain", 2, [[0.8], [0.2]], state_names={"rain": ["no", "yes"]}),
+        discrete.TabularCPD("sun", 2, [[0.3], [0.7]], state_names={"sun": ["no", "yes"]}),
+        discrete.TabularCPD(
+            "wet", 2, [[0.9, 0.95, 0.2, 0.4], [0.1, 0.05, 0.8, 0.6]], ["rain", "sun"], [2, 2],
+            state_names={"wet": ["no", "yes"], "rain": ["no", "yes"], "sun": ["no", "yes"]},
+        ),
+    )  # fmt: skip
+    got = zf.infer(model, evidence={"wet": "yes"})["rain"]["yes"]
+    wet = 0.8 * (0.3 * 0.1 + 0.7 * 0.05), 0.2 * (0.3 * 0.8 + 0.7 * 0.6)
+    assert got == pytest.approx(wet[1] / sum(wet))
+
+
+def test_models_of_pyagrum():
+    gum = pytest.importorskip("pyagrum")
+    model = gum.fastBN("rain{no|yes}->wet{no|yes}<-sun{no|yes}")
+    engine = gum.LazyPropagation(model)
+    engine.setEvidence({"wet": "yes"})
+    engine.makeInference()
+    got = zf.infer(model, evidence={"wet": "yes"})
+    for name in ("rain", "sun"):
+        np.testing.assert_allclose(list(got[name].values()), engine.posterior(name).toarray(), rtol=1e-9)

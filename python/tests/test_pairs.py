@@ -1,0 +1,181 @@
+"""The general face: functions that trace, folds, plans."""
+
+import math
+
+import numpy as np
+import pytest
+
+import zipfold as zf
+
+
+@pytest.fixture
+def xy(rng):
+    return rng.normal(size=(23, 3)), rng.normal(size=(17, 3))
+
+
+def plain(function, x, y):
+    return np.array([[function(a, b) for b in y] for a in x], dtype=float)
+
+
+FUNCTIONS = [
+    lambda x, y: abs(x - y).sum(),
+    lambda x, y: np.sqrt(((x - y) ** 2).sum()),
+    lambda x, y: np.linalg.norm(x - y),
+    lambda x, y: np.max(np.abs(x - y)),
+    lambda x, y: (x * y).sum() / np.sqrt((x * x).sum() * (y @ y)),
+    lambda x, y: np.exp(-np.sum((x - y) ** 2) / 2),
+    lambda x, y: x[0] * y[1] - 2 * x[-1],
+    lambda x, y: np.sum(np.minimum(x, y)) + 1,
+    lambda x, y: np.count_nonzero((x > 0) & (y > 0)),
+    lambda x, y: zf.where(x[0] < y[0], x[1], -y[1]),
+    lambda x, y: np.where(x > 0, y, 0.5).mean(),
+    lambda x, y: sum((a - b) ** 2 for a, b in zip(x, y, strict=True)),
+    lambda x, y: np.dot(x, np.array([1.0, 2.0, 3.0])) + y.clip(-0.5, 0.5).sum(),
+    lambda x, y: np.arctan2(x[0], y[0]) + np.hypot(x[1], y[1]) + 2.0 ** x[2],
+    lambda x, y: np.any(x > 1) | np.all(y < 1) | ~(x[0] < 0),
+    lambda x, y: 3.0,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_traced_function_has_the_values_of_the_function(xy, function):
+    x, y = xy
+    got = zf.pairs(x, y).pair(function).matrix().run()
+    np.testing.assert_allclose(got, plain(function, x, y), rtol=1e-12, atol=1e-14)
+
+
+def test_parameters(xy):
+    x, y = xy
+    wanted = plain(lambda a, b: np.exp(-((a - b) ** 2).sum() / (2 * 0.5**2)), x, y)
+    for pair in ["exp(-sum((x - y)^2) / (2*h^2))", lambda x, y, h: np.exp(-((x - y) ** 2).sum() / (2 * h**2))]:
+        np.testing.assert_allclose(zf.pairs(x, y).pair(pair, h=0.5).matrix().run(), wanted, rtol=1e-12)
+    weights = np.array([1.0, 0.0, 2.0])
+    got = zf.cdist(x, y, lambda a, b, w: (w * abs(a - b)).sum(), w=weights)
+    np.testing.assert_allclose(got, plain(lambda a, b: (weights * abs(a - b)).sum(), x, y), rtol=1e-13)
+
+
+def branch(x, y):
+    if x[0] > 0:
+        return y[0]
+    return x[0]
+
+
+NO_FORMULA = [
+    (branch, r"test_pairs.py:\d+.*steer Python(.|\n)*if x\[0\] > 0"),
+    (lambda x, y: math.exp(x[0]), "no Python number"),
+    (lambda x, y: float(x[0]) + 1, "no Python number"),
+    (lambda x, y: x.reshape(1, -1).sum(), r"\.reshape"),
+    (lambda x, y: np.sort(x)[0], "numpy.sort"),
+    (lambda x, y: np.cumsum(x)[0], "numpy.cumsum"),
+    (lambda x, y: 0.0 < x[0] < 1.0, "steer Python"),
+    (lambda x, y: x[:2].sum(), "one by one"),
+    (lambda x, y: [x, y], "not a value of the pair|no place in a formula"),
+    (lambda x: x, "cannot be called with two rows"),
+    (lambda x, y: x & y, "truth values"),
+]
+
+
+@pytest.mark.parametrize(("function", "words"), NO_FORMULA)
+def test_what_no_formula_says_is_named_with_its_line(function, words):
+    with pytest.raises(zf.TraceError, match=words):
+        zf.cdist([[0.0, 1.0, 2.0]], [[0.0, 1.0, 3.0]], function)
+
+
+def test_components_that_rows_do_not_have():
+    with pytest.raises(IndexError, match="component 5 of rows that have 2"):
+        zf.cdist([[0.0, 1.0]], [[0.0, 1.0]], lambda x, y: x[5])
+
+
+def test_every_fold_against_the_matrix(xy):
+    x, y = xy
+    question = zf.pairs(x, y).pair("sum(abs(x - y))")
+    matrix = question.matrix().run()
+    wanted = {
+        "sum": matrix.sum(1), "mean": matrix.mean(1), "min": matrix.min(1), "max": matrix.max(1),
+        "argmin": matrix.argmin(1), "argmax": matrix.argmax(1), "count": (matrix != 0).sum(1),
+        "logsumexp": np.log(np.exp(matrix).sum(1)),
+    }  # fmt: skip
+    for op, values in wanted.items():
+        np.testing.assert_allclose(getattr(question, op)().run(), values, rtol=1e-12, err_msg=op)
+    np.testing.assert_allclose(question.sum(axis=0).run(), matrix.sum(0), rtol=1e-12)
+    np.testing.assert_allclose(question.sum(axis=None).run(), matrix.sum(), rtol=1e-12)
+    weights = np.arange(17 * 2.0).reshape(17, 2)
+    np.testing.assert_allclose(question.sum(weights=weights).run(), matrix @ weights, rtol=1e-12)
+    shares = np.exp(matrix) / np.exp(matrix).sum(1, keepdims=True)
+    np.testing.assert_allclose(question.softmax(weights=weights).run(), shares @ weights, rtol=1e-12)
+
+
+def test_several_folds_in_one_sweep(xy):
+    x, y = xy
+    question = zf.pairs(x, y).pair("cityblock")
+    total, nearest, histogram = question.fold(zf.fold.sum(), zf.fold.nearest(3), zf.fold.histogram(4, (0, 8))).run()
+    matrix = question.matrix().run()
+    np.testing.assert_allclose(total, matrix.sum(1))
+    np.testing.assert_array_equal(nearest.indices, np.argsort(matrix, axis=1, kind="stable")[:, :3])
+    np.testing.assert_array_equal(histogram.counts, np.histogram(matrix, 4, (0, 8))[0])
+
+
+def test_forces_are_vectors(rng):
+    x = rng.normal(size=(9, 2))
+
+    def pull(a, b):
+        cube = (((a - b) ** 2).sum() + 0.1) ** 1.5
+        return (b[0] - a[0]) / cube, (b[1] - a[1]) / cube
+
+    got = zf.pairs(x).pair(pull).sum().run()
+    gaps = x[None] - x[:, None]
+    np.testing.assert_allclose(got, (gaps / ((gaps**2).sum(-1) + 0.1)[..., None] ** 1.5).sum(1), rtol=1e-12, atol=1e-13)
+
+
+def test_periodic_boxes(rng):
+    x = rng.random((40, 3)) * 10
+    gaps = x[:, None] - x[None]
+    gaps -= 10 * np.rint(gaps / 10)
+    wanted = np.sqrt((gaps**2).sum(-1))[np.triu_indices(40, 1)]
+    np.testing.assert_allclose(zf.pairs(x).periodic([10, 10, 10]).condensed().run(), wanted, rtol=1e-13)
+    for box in ([np.nan] * 3, [np.inf] * 3, [-1, 1, 1], [1, 1]):
+        with pytest.raises(ValueError, match="box"):
+            zf.pairs(x).periodic(box).condensed().run()
+
+
+def test_nothing_runs_before_run_and_explain_says_how(rng):
+    question = zf.pairs(rng.normal(size=(2_000_000, 3))).nearest(5)
+    plan = question.explain()
+    assert "predicted" in str(plan)
+    assert plan.fields["cells"] == 2_000_000 * 1_999_999
+    assert "<table>" in plan._repr_html_()
+    assert "2000000 × 2000000" in repr(question)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda q: q.run(), "nothing to keep"),
+        (lambda q: q.nearest(0), "k: 0"),
+        (lambda q: q.nearest(2.5), "k: 2.5"),
+        (lambda q: q.pair("sum(abs(x - z))").matrix().run(), "unknown name 'z'"),
+        (lambda q: q.pair("euclidian"), "'euclidean'"),
+        (lambda q: q.reduce("median"), "median"),
+        (lambda q: q.histogram(0), "bins"),
+        (lambda q: q.histogram(3, (1, 0)), "range"),
+        (lambda q: q.histogram([3, 1]).run(), "edges"),
+        (lambda q: q.histogram(3, (0, np.nan)), "range"),
+        (lambda q: q.cells("some"), "cells"),
+        (lambda q: q.nan("ignore"), "nan"),
+        (lambda q: q.precision("f16"), "precision"),
+        (lambda q: q.near(-1), "cutoff"),
+        (lambda q: q.select("x + y").run(), "condition"),
+        (lambda q: q.sum(weights=[1.0]).run(), "weights"),
+    ],
+)
+def test_requests_that_mean_nothing(rng, ask, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        ask(zf.pairs(rng.normal(size=(4, 3))))
+    assert isinstance(caught.value, zf.ZipfoldError)
+
+
+def test_more_neighbours_than_rows_leaves_places_empty():
+    found = zf.knn([[0.0], [1.0]], k=3)
+    assert found.indices.tolist() == [[1, -1, -1], [0, -1, -1]]
+    assert np.isnan(found.distances[:, 1:]).all()
+    assert found.graph().nnz == 2

@@ -1,0 +1,103 @@
+"""All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
+
+``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
+``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr`` and ``infer`` answer one question each; ``pairs``
+asks any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._zipfold import __version__
+from .distances import cdist, metrics, pdist
+from .errors import (
+    ArrayTypeError,
+    DeviceError,
+    InputError,
+    InternalError,
+    Interrupted,
+    RequestError,
+    ResourceError,
+    TraceError,
+    ZipfoldError,
+)
+from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
+from .network import Network, infer, sum_product
+from .pairwise import (
+    pairwise_distances,
+    pairwise_distances_argmin,
+    pairwise_distances_argmin_min,
+    pairwise_distances_chunked,
+    pairwise_kernels,
+)
+from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
+from .settings import Settings, settings, using
+from .statistics import corr, knn, pair_histogram, similarity_join
+from .tables import join
+from .trace import trace, tuple_of, where
+
+if TYPE_CHECKING:
+    from .density import KernelDensity
+    from .neighbors import KNeighborsTransformer, NearestNeighbors
+
+#: Names that need scikit-learn, imported when they are first used.
+_ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors", "NearestNeighbors": "neighbors"}
+
+__all__ = [
+    "ArrayTypeError",
+    "DeviceError",
+    "Fold",
+    "Histogram",
+    "InputError",
+    "InternalError",
+    "Interrupted",
+    "KNeighborsTransformer",
+    "KernelDensity",
+    "Marginals",
+    "Matches",
+    "NearestNeighbors",
+    "Neighbours",
+    "Network",
+    "Outcome",
+    "Pairs",
+    "Plan",
+    "RequestError",
+    "ResourceError",
+    "Settings",
+    "Tally",
+    "TraceError",
+    "ZipfoldError",
+    "__version__",
+    "cdist",
+    "corr",
+    "fold",
+    "infer",
+    "join",
+    "knn",
+    "merge",
+    "metrics",
+    "pair_histogram",
+    "pairs",
+    "pairwise_distances",
+    "pairwise_distances_argmin",
+    "pairwise_distances_argmin_min",
+    "pairwise_distances_chunked",
+    "pairwise_kernels",
+    "pdist",
+    "settings",
+    "similarity_join",
+    "sum_product",
+    "trace",
+    "tuple_of",
+    "using",
+    "where",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ESTIMATORS:
+        import importlib
+
+        return getattr(importlib.import_module(f".{_ESTIMATORS[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

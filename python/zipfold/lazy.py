@@ -1,0 +1,382 @@
+"""The general face: say what one pair is and what is kept, then look at the plan, or run.
+
+>>> import zipfold as zf
+>>> X = [[0.0], [1.0], [3.0]]
+>>> zf.pairs(X).pair(lambda x, y: abs(x - y).sum()).sum().run()
+array([4., 3., 5.])
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _zipfold
+from .arrays import named_rows, numbers
+from .distances import pair as pair_of
+from .errors import ArrayTypeError, InputError, RequestError
+from .results import Plan, Tally, of_fold
+from .settings import checked_precision, given, settings
+from .trace import trace
+
+__all__ = ["Fold", "Outcome", "Pairs", "fold", "merge", "pairs"]
+
+_OPERATIONS = ("sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax")
+_CELLS = ("cross", "triangle", "diagonal", "ordered", "square")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fold:
+    """What is kept of the values; made by the functions of :mod:`zipfold.fold`."""
+
+    spec: dict[str, Any]
+    weights: tuple[Any, Any] | None = None
+    traced: tuple[tuple[str, Callable[..., Any]], ...] = ()
+
+
+class fold:
+    """Folds, for :meth:`Pairs.fold`. Each is also a method of :class:`Pairs`."""
+
+    @staticmethod
+    def matrix() -> Fold:
+        """The n × m matrix."""
+        return Fold({"kind": "matrix"})
+
+    @staticmethod
+    def condensed() -> Fold:
+        """The values of i < j in SciPy's condensed order."""
+        return Fold({"kind": "condensed"})
+
+    @staticmethod
+    def reduce(op: str, *, axis: str | int | None = 1, weights: Any = None) -> Fold:
+        """One number per row (``axis=1`` or ``"row"``), per column (``0``, ``"column"``) or in all (``None``, ``"all"``).
+
+        ``op`` is sum, mean, min, max, argmin, argmax, count, logsumexp or softmax; ``weights`` has a number, or a row of
+        numbers, for every row that is folded away.
+        """
+        if op not in _OPERATIONS:
+            raise RequestError(f"op: no operation '{op}'\n  try: one of {', '.join(_OPERATIONS)}")
+        along = {1: "row", "row": "row", 0: "column", "column": "column", None: "all", "all": "all"}.get(axis)
+        if along is None:
+            raise RequestError(f"axis: {axis!r}\n  try: 1 for rows of x, 0 for rows of y, None for all")
+        spec = {"kind": "reduce", "op": op, "along": along}
+        return Fold(spec, None if weights is None else (weights, weights))
+
+    @staticmethod
+    def nearest(k: int, *, largest: bool = False) -> Fold:
+        """The ``k`` nearest (or farthest) of every row, ties by index."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise RequestError(f"k: {k!r} neighbours (limit: a whole number from 1)")
+        return Fold({"kind": "nearest", "k": int(k), "largest": bool(largest)})
+
+    @staticmethod
+    def histogram(
+        bins: Any = 100,
+        range: tuple[float, float] | None = None,
+        *,
+        weights: Any = None,
+        mean: bool = False,
+        closed: str = "last",
+        axes: Sequence[dict[str, Any]] | None = None,
+    ) -> Fold:
+        """Exact counts by bin.
+
+        ``bins`` is a number of bins over ``range`` (without one, over the exact minimum and maximum) or an array of
+        edges. ``weights`` are one array for the rows of x and y, or two; a pair weighs the product. ``axes`` gives two
+        or three axes, each ``{"value": formula, "bins": …, "range": …}`` or with ``"edges"``.
+        """
+        if closed not in ("last", "half-open"):
+            raise RequestError(f"closed: '{closed}' (limit: 'last' or 'half-open')")
+        one = [{"bins": bins, "range": range}] if axes is None else list(axes)
+        spec = {"kind": "histogram", "axes": [_axis(a) for a in one], "closed": closed, "mean": bool(mean)}
+        if weights is not None and not (isinstance(weights, tuple) and len(weights) == 2):
+            weights = (weights, weights)
+        return Fold(spec, weights)
+
+    @staticmethod
+    def select(
+        where: str | Callable[..., Any], value: str | Callable[..., Any] | None = None, *, join: str = "inner"
+    ) -> Fold:
+        """The pairs where a condition holds (``join="inner"``), or the rows of x with (``"semi"``) or without
+        (``"anti"``) such a pair. ``value`` is kept with each match."""
+        if join not in ("inner", "semi", "anti"):
+            raise RequestError(f"join: '{join}' (limit: 'inner', 'semi' or 'anti')")
+        spec: dict[str, Any] = {"kind": "select", "join": join}
+        traced = []
+        for key, formula in (("predicate", where), ("value", value)):
+            if callable(formula):
+                traced.append((key, formula))
+            elif formula is not None:
+                spec[key] = formula
+        return Fold(spec, None, tuple(traced))
+
+
+def _axis(given: dict[str, Any]) -> dict[str, Any]:
+    bins, limits = given.get("bins", 100), given.get("range")
+    axis: dict[str, Any] = {"value": given["value"]} if "value" in given else {}
+    edges = given.get("edges", None if np.ndim(bins) == 0 else bins)
+    if edges is not None:
+        return axis | {"edges": numbers(np.asarray(edges), "edges").astype(np.float64).tolist()}
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+        raise RequestError(f"bins: {bins!r} (limit: a whole number from 1, or edges)")
+    axis["bins"] = int(bins)
+    if limits is not None:
+        low, high = (float(v) for v in limits)
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            raise RequestError(f"range: {low} to {high} (limit: finite, ascending)")
+        axis["range"] = [low, high]
+    return axis
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run gave: ``results`` by fold, the ``plan`` that ran, the ``tally`` of pairs, ``seconds``."""
+
+    results: tuple[Any, ...]
+    plan: dict[str, Any]
+    problem: dict[str, Any]
+    tally: Tally
+    cells: int
+    seconds: float
+
+    def __iter__(self) -> Any:
+        return iter(self.results)
+
+
+class Pairs:
+    """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
+
+    def __init__(self, x: Any, y: Any = None, names: Any = None) -> None:
+        self._x = named_rows(x, "X")
+        self._y = None if y is None or y is x else named_rows(y, "Y")
+        if names is not None:
+            both = names if isinstance(names, tuple) else (names, names)
+            self._x = (self._x[0], _column_names(both[0], self._x[0], "X"))
+            self._y = self._y and (self._y[0], _column_names(both[1], self._y[0], "Y"))
+        self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
+        if self._y is not None:
+            self._problem["y"] = {"name": "Y"}
+        self._weights: tuple[tuple[np.ndarray, np.ndarray] | None, ...] = ()
+
+    def _with(self, **fields: Any) -> Pairs:
+        other = object.__new__(Pairs)
+        other.__dict__.update(self.__dict__)
+        other._problem = {**self._problem, **{k: v for k, v in fields.items() if v is not None}}
+        return other
+
+    def _names(self) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+        return self._x[1], (self._y or self._x)[1]
+
+    def _dim(self) -> int:
+        return max(self._x[0].shape[1], (self._y or self._x)[0].shape[1])
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """The problem as data, as in a problem file."""
+        return json.loads(json.dumps(self._problem))
+
+    def pair(self, pair: str | Callable[..., Any], **params: Any) -> Pairs:
+        """What one pair is: a metric's name, a formula, or a function of two rows; ``params`` are its options.
+
+        >>> import zipfold as zf
+        >>> zf.pairs([[0.0], [2.0]]).pair("exp(-sum((x - y)^2) / (2*h^2))", h=2.0).matrix().run().round(3)
+        array([[1.   , 0.607],
+               [0.607, 1.   ]])
+        """
+        metric, formula, bound = pair_of(pair, params, self._dim(), self._names())
+        bound = {key: v if isinstance(v, float) else np.asarray(v, float).tolist() for key, v in bound.items()}
+        spec = {"metric": metric} if metric is not None else {"formula": formula}
+        return self._with(pair={**spec, "params": bound})
+
+    def periodic(self, box: Any) -> Pairs:
+        """Differences by the minimum image in a box: 1 to 3 lengths, 3 lengths and 3 angles in degrees, or 3 × 3 vectors."""
+        array = numbers(np.asarray(box), "box").astype(np.float64).ravel()
+        if not np.isfinite(array).all():
+            raise InputError(f"box: {array.tolist()} (limit: finite numbers)")
+        return self._with(box=array.tolist())
+
+    def near(self, cutoff: float) -> Pairs:
+        """Only pairs of rows at most this far apart (by Euclidean distance, in the box if there is one)."""
+        if not float(cutoff) > 0:
+            raise RequestError(f"cutoff: {cutoff} (limit: more than 0)")
+        return self._with(near=float(cutoff))
+
+    def cells(self, cells: str) -> Pairs:
+        """Which pairs: ``cross``, ``triangle`` (i < j), ``diagonal`` (i <= j), ``ordered`` (i != j), ``square`` (all)."""
+        if cells not in _CELLS:
+            raise RequestError(f"cells: '{cells}'\n  try: one of {', '.join(_CELLS)}")
+        return self._with(cells=cells)
+
+    def nan(self, policy: str) -> Pairs:
+        """What happens to NaN: ``error`` (the default), ``propagate``, ``skip``."""
+        if policy not in ("error", "propagate", "skip"):
+            raise RequestError(f"nan: '{policy}' (limit: 'error', 'propagate' or 'skip')")
+        return self._with(nan=policy)
+
+    def precision(self, precision: str) -> Pairs:
+        """``f32`` or ``f64`` for matrices; everything else is always exact in f64."""
+        return self._with(precision=checked_precision(precision))
+
+    def fold(self, *folds: Fold) -> Pairs:
+        """Keeps what the folds say, all of them in one sweep over the pairs."""
+        specs, weights = [], []
+        params = dict(self._problem.get("pair", {}).get("params", {}))
+        for one in folds:
+            if not isinstance(one, Fold):
+                raise ArrayTypeError(f"a fold is wanted, here is a {type(one).__name__}\n  try: zf.fold.sum()")
+            spec = dict(one.spec)
+            for key, function in one.traced:
+                text, bound = trace(function, {}, self._dim(), self._names())
+                if bound:
+                    raise RequestError(f"{key}: arrays inside a condition\n  try: a column of the rows")
+                spec[key] = text
+            if one.weights is not None and spec["kind"] == "histogram":
+                spec["weights"] = "weights"
+            specs.append(spec)
+            weights.append(self._checked(one.weights))
+        other = self._with(folds=[*self._problem["folds"], *specs])
+        other._weights = (*self._weights, *weights)
+        if params:
+            other._problem["pair"] = {**self._problem["pair"], "params": params}
+        return other
+
+    def _checked(self, weights: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray] | None:
+        if weights is None:
+            return None
+        return _weight_rows(weights[0]), _weight_rows(weights[1])
+
+    def matrix(self) -> Pairs:
+        """Adds :meth:`fold.matrix`."""
+        return self.fold(fold.matrix())
+
+    def condensed(self) -> Pairs:
+        """Adds :meth:`fold.condensed`."""
+        return self.fold(fold.condensed())
+
+    def reduce(self, op: str, *, axis: str | int | None = 1, weights: Any = None) -> Pairs:
+        """Adds :meth:`fold.reduce`."""
+        return self.fold(fold.reduce(op, axis=axis, weights=weights))
+
+    def nearest(self, k: int, *, largest: bool = False) -> Pairs:
+        """Adds :meth:`fold.nearest`."""
+        return self.fold(fold.nearest(k, largest=largest))
+
+    def histogram(self, bins: Any = 100, range: tuple[float, float] | None = None, **options: Any) -> Pairs:
+        """Adds :meth:`fold.histogram`."""
+        return self.fold(fold.histogram(bins, range, **options))
+
+    def select(self, where: str | Callable[..., Any], value: Any = None, *, join: str = "inner") -> Pairs:
+        """Adds :meth:`fold.select`."""
+        return self.fold(fold.select(where, value, join=join))
+
+    def explain(self, **how: Any) -> Plan:
+        """The plan: space, tiles, memory, predicted time. Nothing is run."""
+        text, fields = _zipfold.explain(self._text(), *self._arguments(), given(**how))
+        return Plan(text, json.loads(fields))
+
+    def run(self, *, shard: tuple[int, int] | None = None, progress: Any = False, **how: Any) -> Any:
+        """The result: of the one fold, or a tuple of all.
+
+        ``shard=(i, n)`` gives, as bytes, share i of n for :func:`merge`. ``progress`` is True, or a function of pairs
+        done and pairs in all. ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
+        """
+        if shard is not None:
+            raw = _zipfold.run(self._text(), *self._arguments(), given(shard=shard, progress=progress, **how))
+            return raw["part"]
+        outcome = self.outcome(progress=progress, **how)
+        return outcome.results[0] if len(outcome.results) == 1 else outcome.results
+
+    def outcome(self, *, progress: Any = False, **how: Any) -> Outcome:
+        """As :meth:`run`, with the plan, the tally of pairs and the time."""
+        raw = _zipfold.run(self._text(), *self._arguments(), given(progress=progress, **how))
+        return _outcome(raw)
+
+    def _text(self) -> str:
+        """The problem as JSON, in the precision in force unless it has its own."""
+        precision = self._problem.get("precision") or settings().precision
+        return json.dumps(self._problem if precision is None else {**self._problem, "precision": precision})
+
+    def _arguments(self) -> tuple[Any, Any, list[Any]]:
+        if not self._problem["folds"]:
+            raise RequestError("nothing to keep\n  try: .fold(zf.fold.matrix()), .nearest(k), .sum()")
+        return self._x, self._y, list(self._weights)
+
+    def __repr__(self) -> str:
+        n, m = len(self._x[0]), len((self._y or self._x)[0])
+        pair = self._problem.get("pair", {})
+        what = pair.get("formula") or pair.get("metric") or "euclidean"
+        folds = ", ".join(f["kind"] for f in self._problem["folds"]) or "nothing yet"
+        return f"<pairs of {n} × {m} rows: {what}; keeps {folds}>"
+
+
+def _operation(op: str) -> Callable[..., Any]:
+    def of_fold(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
+        return fold.reduce(op, axis=axis, weights=weights)
+
+    of_fold.__name__ = op
+    of_fold.__doc__ = f"``{op}`` of the values of every row; see :meth:`fold.reduce`."
+    return of_fold
+
+
+def _adding(op: str) -> Callable[..., Pairs]:
+    def of_pairs(self: Pairs, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
+        return self.fold(fold.reduce(op, axis=axis, weights=weights))
+
+    of_pairs.__name__ = op
+    of_pairs.__doc__ = f"Adds ``{op}`` of the values of every row; see :meth:`fold.reduce`."
+    return of_pairs
+
+
+for _op in _OPERATIONS:
+    setattr(fold, _op, staticmethod(_operation(_op)))
+    setattr(Pairs, _op, _adding(_op))
+
+
+def _weight_rows(weights: Any) -> np.ndarray:
+    array = numbers(np.asarray(weights), "weights")
+    if array.ndim not in (1, 2):
+        raise InputError(f"weights: {array.ndim} dimensions (limit: one weight, or one row of weights, for each row)")
+    return array.reshape(len(array), -1)
+
+
+def _outcome(raw: dict[str, Any]) -> Outcome:
+    problem, tally = json.loads(raw["problem"]), Tally(**raw["tally"])
+    results = [of_fold(s, r, raw["shape"], tally) for s, r in zip(problem["folds"], raw["results"], strict=True)]
+    return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["cells"], raw["seconds"])
+
+
+def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
+    out = [str(name) for name in names]
+    if len(out) != array.shape[1]:
+        raise InputError(f"names: {len(out)} for the {array.shape[1]} columns of {what}")
+    return out
+
+
+def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
+    """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
+
+    Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
+    a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
+    array([2.])
+    """
+    return Pairs(X, Y, names)
+
+
+def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
+    """The result of ``question`` from all of its shares: the same bits as ``question.run()``.
+
+    >>> import zipfold as zf
+    >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()
+    >>> zf.merge(question, [question.run(shard=(i, 2)) for i in range(2)])
+    array([4., 3., 5.])
+    """
+    raw = _zipfold.merge([bytes(part) for part in parts], *question._arguments(), given(**how))
+    results = _outcome(raw).results
+    return results[0] if len(results) == 1 else results

@@ -1,0 +1,260 @@
+"""Exact inference on discrete graphical models, and sum-products over bare tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _zipfold
+from .arrays import numbers
+from .errors import ArrayTypeError, InputError, RequestError
+from .results import Marginals
+from .settings import memory_bytes, settings
+
+__all__ = ["Network", "infer", "sum_product"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A discrete graphical model as arrays.
+
+    ``tables[i]`` has an axis for each variable of ``scopes[i]`` (numbers, or names where ``names`` are given). In a
+    Bayesian network the last variable of a scope is the child.
+    """
+
+    tables: Sequence[Any]
+    scopes: Sequence[Sequence[Any]]
+    names: Sequence[str] | None = None
+    states: Sequence[Sequence[str]] | None = None
+    bayes: bool = False
+
+
+def infer(
+    model: Any,
+    task: str = "mar",
+    *,
+    evidence: Any = None,
+    keep: Sequence[Any] = (),
+    samples: int = 1,
+    precision: str = "f64",
+    seed: int = 1,
+    order_seconds: float | None = None,
+    time_limit: float = 600.0,
+    memory: int | float | str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Answers a question about a graphical model, exactly.
+
+    Parameters
+    ----------
+    model : path, Network, or a model of pgmpy or pyAgrum
+        Files are UAI, Ergo, BIF, XMLBIF or Hugin's, also compressed.
+    task : {"pr", "mar", "map", "mmap", "sum", "samples"}
+        log10 of the probability of the evidence (of the partition function); all marginals; a most probable
+        configuration of all variables, or of those of ``keep``; the unnormalised table over ``keep``; samples.
+    evidence : mapping of variables to states, or path
+    precision : "f64" or "f32"
+    order_seconds, time_limit : float
+        Seconds for the search of an order, and predicted seconds beyond which a network is refused.
+
+    Returns
+    -------
+    float for "pr"; Marginals for "mar"; dict of states and its log10 for "map" and "mmap"; array with an axis per kept
+    variable and the log10 of its common factor for "sum"; list of dicts for "samples"
+
+    Evidence of probability zero gives −inf for "pr" and :class:`InputError` for the others.
+
+    >>> import numpy as np, zipfold as zf
+    >>> rain = zf.Network([np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])], [["rain"], ["rain", "wet"]],
+    ...                   names=["rain", "wet"], bayes=True)
+    >>> round(zf.infer(rain, evidence={"wet": 1})["rain"]["1"], 4)
+    0.6667
+    """
+    if precision not in ("f32", "f64"):
+        raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
+    path, observed = _evidence(evidence)
+    now = settings()
+    question = {
+        "task": str(task).lower(),
+        "keep": [str(variable) for variable in keep],
+        "samples": int(samples),
+        "evidence": path,
+        "observed": observed,
+        "single": precision == "f32",
+        "memory": now.memory if memory is None else memory_bytes(memory),
+        "seed": int(seed),
+        "order_seconds": order_seconds,
+        "time_limit": float(time_limit),
+        "threads": now.threads if threads is None else int(threads),
+    }
+    return _answer(question["task"], _zipfold.infer(_model(model), question))
+
+
+def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:
+    if evidence is None:
+        return None, []
+    if isinstance(evidence, (str, os.PathLike)):
+        return os.fspath(evidence), []
+    if isinstance(evidence, Mapping):
+        return None, [(str(variable), str(state)) for variable, state in evidence.items()]
+    kind = type(evidence).__name__
+    raise ArrayTypeError(f"evidence: a mapping or a file is wanted, here is a {kind}\n  try: {{'name': 'state'}}")
+
+
+def _answer(task: str, raw: dict[str, Any]) -> Any:
+    for warning in raw["warnings"]:
+        import warnings
+
+        warnings.warn(warning, stacklevel=3)
+    if task == "pr":
+        return raw["log10"]
+    if raw["impossible"]:
+        raise InputError("evidence: its probability is zero, so there is nothing to ask after it")
+    names, states = raw["names"], raw["states"]
+    if task == "mar":
+        rows = zip(names, states, raw["marginals"], strict=True)
+        return Marginals({n: dict(zip(s, row.tolist(), strict=True)) for n, s, row in rows}, raw["log10"])
+    if task in ("map", "mpe", "mmap"):
+        return {names[v]: states[v][s] for v, s in raw["assignment"]}, raw["log10"]
+    if task == "sum":
+        return raw["values"].reshape([len(states[v]) for v in raw["scope"]]), raw["log10"]
+    return [{names[v]: states[v][s] for v, s in enumerate(row)} for row in raw["samples"]]
+
+
+def _model(model: Any) -> Any:
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    if isinstance(model, Network):
+        return _arrays(model)
+    module = type(model).__module__.split(".")[0]
+    if module == "pgmpy":
+        return _arrays(_from_pgmpy(model))
+    if module in ("pyagrum", "pyAgrum"):
+        return _arrays(_from_pyagrum(model))
+    kind = type(model).__name__
+    raise ArrayTypeError(f"model: a file, a Network, or a model of pgmpy or pyAgrum is wanted, here is a {kind}")
+
+
+def _arrays(network: Network) -> tuple[Any, ...]:
+    if len(network.tables) != len(network.scopes):
+        raise InputError(f"{len(network.tables)} tables and {len(network.scopes)} scopes (limit: as many)")
+    names = None if network.names is None else [str(name) for name in network.names]
+    index = {name: at for at, name in enumerate(names or ())}
+    cards: dict[int, int] = {}
+    factors = []
+    for at, (table, scope) in enumerate(zip(network.tables, network.scopes, strict=True)):
+        array = numbers(np.asarray(table), f"table {at}").astype(np.float64)
+        numbered = [_variable(v, index, at) for v in scope]
+        if array.ndim != len(numbered):
+            raise InputError(f"table {at}: {array.ndim} axes for {len(numbered)} variables")
+        for variable, card in zip(numbered, array.shape, strict=True):
+            if cards.setdefault(variable, card) != card:
+                have = cards[variable]
+                raise InputError(f"table {at}: variable {variable} has {card} states here and {have} elsewhere")
+        factors.append((numbered, array.ravel().tolist()))
+    count = len(names) if names is not None else max(cards, default=-1) + 1
+    missing = [v for v in range(count) if v not in cards]
+    if missing and network.states is None:
+        raise InputError(f"variable {missing[0]} is in no table, so its states are not known\n  try: states=[…]")
+    sizes = [cards.get(v) or len(network.states[v]) for v in range(count)]  # type: ignore[index]
+    states = None if network.states is None else [[str(s) for s in row] for row in network.states]
+    if names is None and states is not None:
+        names = [str(v) for v in range(count)]
+    return (network.bayes, sizes, names, states, factors)
+
+
+def _variable(variable: Any, index: dict[str, int], table: int) -> int:
+    if not index:
+        if isinstance(variable, (int, np.integer)) and variable >= 0:
+            return int(variable)
+        raise InputError(f"table {table}: '{variable}' is no number of a variable\n  try: names=[…]")
+    if str(variable) not in index:
+        raise InputError(f"table {table}: no variable '{variable}'\n  try: one of {', '.join(index)}")
+    return index[str(variable)]
+
+
+def _from_pgmpy(model: Any) -> Network:
+    """Bayesian and Markov networks of pgmpy; its tables have the child first."""
+    factors = model.get_cpds() if hasattr(model, "get_cpds") else model.get_factors()
+    bayes = hasattr(model, "get_cpds")
+    names = [str(node) for node in model.nodes()]
+    states: dict[str, list[str]] = {}
+    tables, scopes = [], []
+    for factor in factors:
+        potential = factor.to_factor() if hasattr(factor, "to_factor") else factor
+        scope = [str(v) for v in potential.variables]
+        for variable in potential.variables:
+            known = potential.state_names.get(variable) if getattr(potential, "state_names", None) else None
+            card = potential.get_cardinality([variable])[variable]
+            states.setdefault(str(variable), [str(s) for s in (known or range(card))])
+        values = np.asarray(potential.values, dtype=np.float64)
+        if bayes:
+            values, scope = np.moveaxis(values, 0, -1), [*scope[1:], scope[0]]
+        tables.append(values)
+        scopes.append(scope)
+    return Network(tables, scopes, names, [states[name] for name in names], bayes)
+
+
+def _from_pyagrum(model: Any) -> Network:
+    """Bayesian networks and Markov random fields of pyAgrum."""
+    ids = sorted(model.nodes())
+    names = [model.variable(node).name() for node in ids]
+    states = [list(model.variable(node).labels()) for node in ids]
+    bayes = hasattr(model, "cpt")
+    potentials = [(model.variable(n).name(), model.cpt(n)) for n in ids] if bayes else [("", f) for f in _factors(model)]
+    tables, scopes = [], []
+    for child, potential in potentials:
+        # Its arrays have the last variable first.
+        scope = list(reversed(potential.names))
+        values = np.asarray(potential.toarray(), dtype=np.float64)
+        if bayes:
+            at = scope.index(child)
+            values, scope = np.moveaxis(values, at, -1), [*scope[:at], *scope[at + 1 :], child]
+        tables.append(values)
+        scopes.append(scope)
+    return Network(tables, scopes, names, states, bayes)
+
+
+def _factors(model: Any) -> list[Any]:
+    return [model.factor(scope) for scope in model.factors()]
+
+
+def sum_product(
+    tables: Sequence[Any],
+    scopes: Sequence[Sequence[int]],
+    keep: Sequence[int] = (),
+    semiring: str = "sum-product",
+    *,
+    memory: int | float | str | None = None,
+    threads: int | None = None,
+) -> np.ndarray:
+    """The table over ``keep`` of the product of ``tables``, all other variables folded away.
+
+    Parameters
+    ----------
+    tables : arrays, with an axis for each variable of their scope
+    scopes : sequences of variables, numbered from 0
+    keep : variables of the result, in the order of its axes
+    semiring : {"sum-product", "max-product", "log-sum-exp", "min-sum", "or-and"}
+        Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
+
+    Returns
+    -------
+    float64 array with an axis per kept variable (bool for or-and)
+
+    >>> import numpy as np, zipfold as zf
+    >>> A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    >>> bool(np.allclose(zf.sum_product([A, B], [[0, 1], [1, 2]], keep=[0, 2]), A @ B))
+    True
+    """
+    _, cards, _, _, factors = _arrays(Network(tables, scopes))
+    now = settings()
+    limit = now.memory if memory is None else memory_bytes(memory)
+    kept = [_variable(variable, {}, -1) for variable in keep]
+    values = _zipfold.sum_product(semiring, cards, factors, kept, limit, now.threads if threads is None else int(threads))
+    out = values.reshape([cards[v] for v in kept])
+    return out != 0 if semiring == "or-and" else out

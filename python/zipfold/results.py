@@ -1,0 +1,321 @@
+"""Results: arrays with a meaning, that show themselves in a notebook and pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from typing import Any
+
+import numpy as np
+
+from . import _zipfold
+from .errors import RequestError
+from .pictures import bars, curve, rows_of_bars
+
+__all__ = ["Histogram", "Marginals", "Matches", "Neighbours", "Plan", "Tally"]
+
+
+def _need(module: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        name = module.split(".")[0]
+        raise ImportError(f"this needs {name}\n  try: pip install {name}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """What happened to the pairs: ``counted``, left out as ``far`` or ``nan``; together they are all there are."""
+
+    counted: int
+    far: int
+    nan: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How a problem is run: ``text`` for people, ``fields`` for programs."""
+
+    text: str
+    fields: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [line.split(None, 1) for line in self.text.splitlines()]
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(head)}</th><td style='text-align:left'>{html.escape(rest)}</td></tr>"
+            for head, rest in (row for row in rows if len(row) == 2)
+        )
+        return f"<table>{cells}</table>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Histogram:
+    """Counts of pairs by value.
+
+    ``counts`` are exact (uint64), ``edges`` the bin edges (one array per axis for several axes), ``under`` and ``over``
+    the pairs beyond them. ``weights`` and ``means`` are there where they were asked for. ``closed`` says whether a value
+    on the last edge counts (``"last"``, as in ``numpy.histogram``) or is over (``"half-open"``, as in Corrfunc).
+    """
+
+    counts: np.ndarray
+    edges: Any
+    under: int
+    over: int
+    closed: str
+    tally: Tally
+    weights: np.ndarray | None = None
+    means: np.ndarray | None = None
+
+    @property
+    def centers(self) -> np.ndarray:
+        """The middle of every bin."""
+        edges = self._one_axis()
+        return 0.5 * (edges[1:] + edges[:-1])
+
+    def density(self) -> np.ndarray:
+        """Counts over their total and the width of the bin: the integral is 1."""
+        edges = self._one_axis()
+        total = self.counts.sum()
+        return self.counts / (np.diff(edges) * total) if total else np.zeros(len(self.counts))
+
+    def _one_axis(self) -> np.ndarray:
+        if self.counts.ndim != 1:
+            raise RequestError(f"a histogram of {self.counts.ndim} axes\n  try: sum over the others first")
+        return np.asarray(self.edges)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws on matplotlib axes, and returns them."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        if self.counts.ndim == 2:
+            ax.pcolormesh(self.edges[0], self.edges[1], self.counts.T, **style)
+        else:
+            ax.stairs(self.counts, self._one_axis(), **style)
+            ax.set_ylabel("pairs")
+        ax.set_xlabel("value")
+        return ax
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with ``lo``, ``hi``, ``count``, and ``weight`` and ``mean`` where asked for."""
+        return _need("pandas").DataFrame(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same columns as a pyarrow Table."""
+        return _need("pyarrow").table(self._columns())
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        edges = self._one_axis()
+        out = {"lo": edges[:-1], "hi": edges[1:], "count": self.counts}
+        if self.weights is not None:
+            out["weight"] = self.weights
+        if self.means is not None:
+            out["mean"] = self.means
+        return out
+
+    def _repr_html_(self) -> str:
+        words = f"{int(self.counts.sum()):,} pairs in {self.counts.size} bins; {self.under:,} under, {self.over:,} over"
+        picture = bars(self.counts, np.asarray(self.edges)) if self.counts.ndim == 1 else ""
+        return f"<div>{picture}<div>{words}</div></div>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbours:
+    """The k nearest of every row: ``indices`` (int64) and ``distances``, n × k, nearest first, ties by index.
+
+    Where a row has fewer than k, the index is −1 and the distance NaN. Unpacks as ``distances, indices``, in
+    scikit-learn's order.
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+    others: int
+
+    def __iter__(self) -> Any:
+        return iter((self.distances, self.indices))
+
+    def graph(self, mode: str = "distance") -> Any:
+        """A SciPy CSR matrix: ``"distance"`` or ``"connectivity"``."""
+        there = self.indices >= 0
+        counts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        data = self.distances[there] if mode == "distance" else np.ones(int(there.sum()))
+        shape = (len(self.indices), self.others)
+        return _need("scipy.sparse").csr_matrix((data, self.indices[there], counts), shape=shape)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the ascending distances of the farthest of the k (what ε of DBSCAN is read from)."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        ax.plot(self._farthest(), **style)
+        ax.set_xlabel("rows, by distance")
+        ax.set_ylabel(f"distance of neighbour {self.indices.shape[1]}")
+        return ax
+
+    def _farthest(self) -> np.ndarray:
+        last = self.distances[:, -1] if self.distances.size else np.empty(0)
+        return np.sort(last[np.isfinite(last)])
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with ``row``, ``rank``, ``index`` and ``distance``."""
+        return _need("pandas").DataFrame(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same columns as a pyarrow Table."""
+        return _need("pyarrow").table(self._columns())
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        n, k = self.indices.shape
+        rows, ranks = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        return {"row": rows, "rank": ranks, "index": self.indices.ravel(), "distance": self.distances.ravel()}
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return _zipfold.arrow_stream(list(self._columns().items()))
+
+    def _repr_html_(self) -> str:
+        n, k = self.indices.shape
+        words = f"{k} nearest of {n:,} rows among {self.others:,}; distance of the last, ascending"
+        return f"<div>{curve(self._farthest())}<div>{words}</div></div>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Matches:
+    """The pairs of rows where a condition holds: ``i``, ``j`` (int64, sorted) and ``values`` where asked for."""
+
+    i: np.ndarray
+    j: np.ndarray
+    values: np.ndarray | None
+    shape: tuple[int, int]
+    tally: Tally
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def graph(self) -> Any:
+        """A SciPy COO matrix of the values, or of ones."""
+        data = self.values if self.values is not None else np.ones(len(self.i))
+        return _need("scipy.sparse").coo_matrix((data, (self.i, self.j)), shape=self.shape)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws a point for every match."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        ax.scatter(self.j, self.i, **({"s": 1} | style))
+        ax.set(xlabel="j", ylabel="i", xlim=(-0.5, self.shape[1] - 0.5), ylim=(self.shape[0] - 0.5, -0.5))
+        return ax
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        out = {"i": self.i, "j": self.j}
+        if self.values is not None:
+            out["value"] = self.values
+        return out
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with ``i``, ``j`` and, where asked for, ``value``."""
+        return _need("pandas").DataFrame(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same columns as a pyarrow Table."""
+        return _need("pyarrow").table(self._columns())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return _zipfold.arrow_stream(list(self._columns().items()))
+
+    def _repr_html_(self) -> str:
+        per_row = np.bincount(self.i, minlength=self.shape[0]) if self.shape[0] else np.empty(0)
+        words = f"{len(self.i):,} matches of {self.shape[0]:,} × {self.shape[1]:,} rows; matches of a row, ascending"
+        return f"<div>{curve(np.sort(per_row))}<div>{words}</div></div>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Marginals:
+    """Posterior probabilities by variable and state, and ``log10`` of the probability of the evidence."""
+
+    probabilities: dict[str, dict[str, float]]
+    log10: float
+
+    def __getitem__(self, variable: str | int) -> dict[str, float]:
+        return self.probabilities[str(variable)]
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with ``variable``, ``state`` and ``probability``."""
+        return _need("pandas").DataFrame(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same columns as a pyarrow Table."""
+        return _need("pyarrow").table(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        flat = [(v, s, p) for v, row in self.probabilities.items() for s, p in row.items()]
+        return {"variable": [f[0] for f in flat], "state": [f[1] for f in flat], "probability": [f[2] for f in flat]}
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws a stacked bar for every variable."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        for at, row in enumerate(self.probabilities.values()):
+            left = 0.0
+            for number, share in enumerate(row.values()):
+                ax.barh(at, share, left=left, color=f"C{number % 10}", **style)
+                left += share
+        ax.set_yticks(range(len(self.probabilities)), list(self.probabilities))
+        ax.set_xlabel("probability")
+        return ax
+
+    def _repr_html_(self) -> str:
+        return rows_of_bars(self.probabilities)
+
+
+def matrix_shape(kind: str, shape: tuple[int, int]) -> tuple[int, ...]:
+    """The shape of a dense result."""
+    if kind == "matrix":
+        return shape
+    return (shape[0] * (shape[0] - 1) // 2,)
+
+
+def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally) -> Any:
+    """The result of one fold, from the arrays that the compiled half gave."""
+    kind = spec["kind"]
+    if kind in ("matrix", "condensed"):
+        return raw["values"].reshape(matrix_shape(kind, shape))
+    if kind == "reduce":
+        return _rows(spec, raw)
+    if kind == "nearest":
+        k = spec["k"]
+        return Neighbours(raw["indices"].reshape(-1, k), raw["values"].reshape(-1, k), shape[1])
+    if kind == "histogram":
+        return _histogram(raw, tally)
+    if spec.get("join", "inner") != "inner":
+        matched = raw["matched"] if spec["join"] == "semi" else ~raw["matched"]
+        return np.flatnonzero(matched)
+    return Matches(raw["i"], raw["j"], raw["values"] if spec.get("value") else None, shape, tally)
+
+
+def _rows(spec: dict[str, Any], raw: dict[str, Any]) -> Any:
+    values = raw["values"]
+    if spec["op"] in ("argmin", "argmax", "count"):
+        values = values.astype(np.int64)
+    if raw["width"] != 1:
+        values = values.reshape(-1, raw["width"])
+    if spec.get("along") == "all":
+        return values[0]
+    return values
+
+
+def _histogram(raw: dict[str, Any], tally: Tally) -> Histogram:
+    edges = raw["edges"]
+    grid = raw["counts"].reshape([len(e) + 1 for e in edges])
+    inside = tuple(slice(1, -1) for _ in edges)
+    first = grid.reshape(grid.shape[0], -1).sum(axis=1)
+    under = int(first[0])
+    counts = grid[inside]
+    total = int(grid.sum())
+
+    def part(name: str) -> np.ndarray | None:
+        return raw[name].reshape(grid.shape)[inside] if name in raw else None
+
+    over = total - under - int(counts.sum())
+    one = edges[0] if len(edges) == 1 else edges
+    return Histogram(counts, one, under, over, raw["closed"], tally, part("weights"), part("means"))
+

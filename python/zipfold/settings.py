@@ -1,0 +1,183 @@
+"""How calls are run: device, threads, memory, progress. By argument, context manager, or environment.
+
+``ZIPFOLD_DEVICE``, ``ZIPFOLD_THREADS`` and ``ZIPFOLD_MEMORY`` are read when the package is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from .errors import DeviceError, RequestError
+
+__all__ = ["Settings", "settings", "using"]
+
+#: Arguments of a call that say how, not what, in the order the compiled half takes them.
+Given = tuple[int, "int | None", "dict[str, str] | None", "tuple[int, int] | None", "Callable[[int, int], object] | None"]
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+
+class Settings(NamedTuple):
+    """What is in force: ``threads`` (0: all), ``memory`` in bytes (None: 80 % of what is free), ``device``, and the
+    ``precision`` of matrices (None: as each function says)."""
+
+    threads: int = 0
+    memory: int | None = None
+    device: str = "auto"
+    precision: str | None = None
+
+
+def memory_bytes(memory: int | float | str | None) -> int | None:
+    """``"2GiB"``, ``"500MB"`` or a number of bytes."""
+    if memory is None:
+        return None
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", memory.lower())
+        unit = _UNITS.get(found[2]) if found else None
+        try:
+            memory = float(found[1]) * unit if found and unit else -1
+        except ValueError:
+            memory = -1
+        if memory < 0:
+            raise RequestError("memory: a number of bytes is wanted\n  try: memory='2GiB'")
+    if not 0 < memory < 2**63:
+        raise RequestError(f"memory: {memory} bytes (limit: more than 0)\n  try: memory='2GiB'")
+    return int(memory)
+
+
+def _threads(threads: int | str) -> int:
+    try:
+        number = int(threads)
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number <= 65536:
+        raise RequestError(f"threads: {threads!r} (limit: 0 for all, or a number up to 65536)\n  try: threads=0")
+    return number
+
+
+def _device(device: str) -> str:
+    if device not in ("auto", "cpu"):
+        raise DeviceError(f"device: no device '{device}' in this build\n  try: device='cpu'")
+    return device
+
+
+def checked_precision(precision: str | None) -> str | None:
+    """``"f32"``, ``"f64"`` or None."""
+    if precision not in (None, "f32", "f64"):
+        raise RequestError(f"precision: {precision!r} (limit: 'f32' or 'f64')\n  try: precision='f64'")
+    return precision
+
+
+def _environment() -> Settings:
+    threads = _threads(os.environ.get("ZIPFOLD_THREADS") or 0)
+    memory = memory_bytes(os.environ.get("ZIPFOLD_MEMORY") or None)
+    return Settings(threads, memory, _device(os.environ.get("ZIPFOLD_DEVICE") or "auto"))
+
+
+_current: contextvars.ContextVar[Settings] = contextvars.ContextVar("zipfold_settings", default=_environment())
+
+
+def settings() -> Settings:
+    """The settings in force here."""
+    return _current.get()
+
+
+@contextlib.contextmanager
+def using(
+    *,
+    threads: int | None = None,
+    memory: int | float | str | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+) -> Iterator[Settings]:
+    """Settings for a ``with`` block, in this thread and the tasks it starts.
+
+    >>> import zipfold as zf
+    >>> with zf.using(threads=1, memory="1GiB"):
+    ...     zf.settings().threads
+    1
+    """
+    before = _current.get()
+    now = Settings(
+        before.threads if threads is None else _threads(threads),
+        before.memory if memory is None else memory_bytes(memory),
+        before.device if device is None else _device(device),
+        before.precision if precision is None else checked_precision(precision),
+    )
+    token = _current.set(now)
+    try:
+        yield now
+    finally:
+        _current.reset(token)
+
+
+def given(
+    *,
+    threads: int | None = None,
+    memory: int | float | str | None = None,
+    device: str | None = None,
+    plan: dict[str, str] | None = None,
+    shard: tuple[int, int] | None = None,
+    progress: bool | Callable[[int, int], object] = False,
+) -> Given:
+    """The arguments of one call over the settings in force."""
+    now = _current.get()
+    if device is not None:
+        _device(device)
+    if shard is not None:
+        index, parts = shard
+        if not 0 <= index < parts:
+            raise RequestError(f"shard: share {index} of {parts} (limit: 0 <= index < parts)\n  try: shard=(0, {max(parts, 1)})")
+    return (
+        now.threads if threads is None else _threads(threads),
+        now.memory if memory is None else memory_bytes(memory),
+        {key: str(value) for key, value in plan.items()} if plan else None,
+        shard,
+        Bar() if progress is True else (progress or None),
+    )
+
+
+def quick() -> Given:
+    """As :func:`given` without arguments."""
+    now = _current.get()
+    return (now.threads, now.memory, None, None, None)
+
+
+class Bar:
+    """A progress line on a terminal, or a bar in a notebook."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.handle: Any = None
+        self.notebook = "ipykernel" in sys.modules
+
+    def __call__(self, cells: int, total: int) -> None:
+        share = cells / total
+        spent = time.monotonic() - self.start
+        left = spent / share - spent if share > 0 else float("nan")
+        rate = cells / spent if spent > 0 else 0.0
+        text = f"{share:6.1%}  {rate:.3g} pairs/s  {left:.0f} s left"
+        if self.notebook:
+            self._in_notebook(share, text)
+        elif sys.stderr.isatty():
+            end = "\n" if cells == total else ""
+            sys.stderr.write(f"\r[{'#' * int(share * 30):<30}] {text}   {end}")
+            sys.stderr.flush()
+
+    def _in_notebook(self, share: float, text: str) -> None:
+        from IPython.display import HTML, display
+
+        html = HTML(f"<progress value='{share:.4f}' max='1'></progress> <code>{text}</code>")
+        if self.handle is None:
+            self.handle = display(html, display_id=True)
+        else:
+            self.handle.update(html)

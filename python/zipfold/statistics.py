@@ -1,0 +1,179 @@
+"""Statistics of all pairs: histograms, joins by distance, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .arrays import named_rows
+from .errors import InputError, RequestError
+from .lazy import pairs
+from .results import Histogram, Matches, Neighbours
+
+__all__ = ["corr", "knn", "pair_histogram", "similarity_join"]
+
+#: scikit-learn's and pandas' names of correlations, by ours.
+_CORRELATIONS = {"pearson": "pearson", "spearman": "spearman", "cosine": "cosine_similarity"}
+
+
+def pair_histogram(
+    X: Any,
+    Y: Any = None,
+    bins: Any = 100,
+    range: tuple[float, float] | None = None,
+    *,
+    metric: str | Callable[..., Any] = "euclidean",
+    box: Any = None,
+    weights: Any = None,
+    mean: bool = False,
+    closed: str = "last",
+    nan: str = "error",
+    progress: Any = False,
+    params: dict[str, Any] | None = None,
+    **how: Any,
+) -> Histogram:
+    """Exact counts of pairs by distance: i < j of ``X``, or all pairs of ``X`` and ``Y``.
+
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    bins, range
+        As in ``numpy.histogram``: a number of bins and their range (by default the exact minimum and maximum), or edges.
+    metric
+        A name, a formula, or a function of two rows, with ``params``.
+    box
+        A periodic box: lengths, or lengths and angles in degrees; differences are by the minimum image.
+    weights
+        One number per row, or a tuple of two such arrays for ``X`` and ``Y``; a pair weighs the product.
+    mean : bool
+        Also the mean value per bin.
+    closed : {"last", "half-open"}
+        Whether a value on the last edge counts.
+    nan : {"error", "propagate", "skip"}
+
+    Returns
+    -------
+    Histogram
+        ``counts`` are uint64 and exact: the same on every machine.
+
+    >>> import zipfold as zf
+    >>> zf.pair_histogram([[0.0], [1.0], [3.0]], bins=3, range=(0, 3)).counts
+    array([0, 1, 2], dtype=uint64)
+    """
+    question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
+    if box is not None:
+        question = question.periodic(box)
+    question = question.histogram(bins, range, weights=weights, mean=mean, closed=closed)
+    return question.run(progress=progress, **how)
+
+
+def similarity_join(
+    X: Any,
+    Y: Any = None,
+    *,
+    within: float | None = None,
+    at_least: float | None = None,
+    metric: str | Callable[..., Any] = "euclidean",
+    params: dict[str, Any] | None = None,
+    value: bool = True,
+    nan: str = "error",
+    **how: Any,
+) -> Matches:
+    """All pairs of rows whose value is at most ``within``, or at least ``at_least``; i < j of ``X`` alone.
+
+    Nothing is truncated: memory is asked for as matches come, and refused when the limit is met.
+
+    >>> import zipfold as zf
+    >>> found = zf.similarity_join([[0.0], [1.0], [3.0]], within=2.0)
+    >>> found.i, found.j, found.values
+    (array([0, 1]), array([1, 2]), array([1., 2.]))
+    """
+    if (within is None) == (at_least is None):
+        raise RequestError("one of within and at_least is wanted\n  try: within=0.5")
+    bound = within if within is not None else at_least
+    question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
+    pair = question.problem["pair"]
+    formula = pair.get("formula") or f"{pair['metric']}(x, y)"
+    sign = "<=" if within is not None else ">="
+    return question.select(f"({formula}) {sign} {float(bound)!r}", formula if value else None).run(**how)
+
+
+def knn(
+    X: Any,
+    Y: Any = None,
+    k: int = 5,
+    *,
+    metric: str | Callable[..., Any] = "euclidean",
+    largest: bool = False,
+    params: dict[str, Any] | None = None,
+    nan: str = "error",
+    **how: Any,
+) -> Neighbours:
+    """The ``k`` nearest rows of ``Y`` for every row of ``X``; of ``X`` alone without the row itself. Exact, ties by index.
+
+    >>> import zipfold as zf
+    >>> distances, indices = zf.knn([[0.0], [1.0], [3.0]], k=1)
+    >>> indices.ravel()
+    array([1, 0, 1])
+    """
+    return pairs(X, Y).pair(metric, **(params or {})).nan(nan).nearest(k, largest=largest).run(**how)
+
+
+def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any) -> Any:
+    """Correlations of all columns, as ``DataFrame.corr``: a DataFrame for a DataFrame, else an array.
+
+    Parameters
+    ----------
+    data : (observations, variables) table or array
+    method : {"pearson", "spearman", "cosine"}
+    min_periods : int
+        Pairs of variables with fewer common observations are NaN. Missing observations (NaN) are left out of the pairs
+        they belong to; Spearman's ranks need whole columns.
+
+    >>> import zipfold as zf
+    >>> zf.corr([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]]).round(4)
+    array([[1.   , 0.982],
+           [0.982, 1.   ]])
+    """
+    if method not in _CORRELATIONS:
+        raise RequestError(f"method: '{method}'\n  try: one of {', '.join(_CORRELATIONS)}")
+    array, names = named_rows(data, "data")
+    variables = np.ascontiguousarray(array.T)
+    question = pairs(variables).nan("propagate")
+    if not np.isnan(variables).any():
+        question = question.pair(_CORRELATIONS[method])
+        enough = len(array) >= min_periods
+        out = question.matrix().run(**how)
+        return _like(data, out if enough else np.full_like(out, np.nan), names)
+    if method == "spearman":
+        raise InputError("data: missing values have no rank\n  try: data.dropna(), or method='pearson'")
+    center = np.nanmean(variables, axis=1, keepdims=True) if method == "pearson" else 0.0
+    question = pairs(variables - center).nan("propagate").pair(_with_gaps(method, min_periods))
+    return _like(data, question.matrix().run(**how), names)
+
+
+def _with_gaps(method: str, min_periods: int) -> str:
+    """The correlation over the observations that both variables have, as a formula."""
+    there = "not isnan(x) and not isnan(y)"
+    n = f"count({there})"
+    x, y = (f"sum(if({there}, {side}, 0))" for side in "xy")
+    xy, xx, yy = (f"sum(if({there}, {a} * {b}, 0))" for a, b in ("xy", "xx", "yy"))
+    if method == "pearson":
+        xy, xx, yy = f"({xy} - {x} * {y} / {n})", f"({xx} - {x}^2 / {n})", f"({yy} - {y}^2 / {n})"
+    return f"if({n} < {max(min_periods, 1)}, inf - inf, {xy} / sqrt({xx} * {yy}))"
+
+
+def _like(data: Any, matrix: np.ndarray, names: list[str] | None) -> Any:
+    """A square matrix in the caller's kind of table."""
+    module = type(data).__module__.split(".")[0]
+    if module == "pandas":
+        import pandas
+
+        return pandas.DataFrame(matrix, index=data.columns, columns=data.columns)
+    if module == "polars" and names is not None:
+        import polars
+
+        return polars.DataFrame(dict(zip(names, matrix.T, strict=True)))
+    return matrix

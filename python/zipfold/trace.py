@@ -1,0 +1,479 @@
+"""Functions of two rows as formulas: the function is called once, with rows that write down what is done to them.
+
+The result is the text of a formula, the same that a string, a problem file or the command takes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .errors import RequestError, TraceError
+
+__all__ = ["Traced", "trace", "tuple_of", "where"]
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__))
+
+_UNARY = {
+    "negative": "-{}",
+    "positive": "{}",
+    "absolute": "abs({})",
+    "fabs": "abs({})",
+    "square": "({})^2",
+    "reciprocal": "1 / ({})",
+    "cbrt": "sign({0}) * abs({0})^(1 / 3)",
+    "rint": "round({})",
+    "exp2": "2^({})",
+    "deg2rad": "({}) * pi / 180",
+    "radians": "({}) * pi / 180",
+    "logical_not": "not ({})",
+    "invert": "not ({})",
+    "arcsin": "asin({})",
+    "arccos": "acos({})",
+    "arctan": "atan({})",
+}
+_UNARY |= {
+    name: name + "({})"
+    for name in "sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh floor ceil sign isnan".split()
+}
+_BINARY = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "true_divide": "{} / {}",
+    "floor_divide": "floor({} / {})",
+    "power": "{}^{}",
+    "float_power": "{}^{}",
+    "minimum": "min({}, {})",
+    "maximum": "max({}, {})",
+    "arctan2": "atan2({}, {})",
+    "hypot": "hypot({}, {})",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "greater": "{} > {}",
+    "greater_equal": "{} >= {}",
+    "equal": "{} == {}",
+    "not_equal": "{} != {}",
+    "logical_and": "{} and {}",
+    "logical_or": "{} or {}",
+    "logical_xor": "{} xor {}",
+    "bitwise_and": "{} and {}",
+    "bitwise_or": "{} or {}",
+    "bitwise_xor": "{} xor {}",
+}
+_TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+_LOGIC = {"logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"}
+_REDUCE = {
+    "sum": "sum({})",
+    "prod": "prod({})",
+    "product": "prod({})",
+    "max": "max({})",
+    "amax": "max({})",
+    "min": "min({})",
+    "amin": "min({})",
+    "any": "any({})",
+    "all": "all({})",
+    "mean": "mean({})",
+    "count_nonzero": "count({})",
+}
+_UFUNC_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_UFUNC_REDUCE |= {"logical_or": "any", "logical_and": "all"}
+
+
+class _Notes:
+    """What one tracing has met: parameters by name, and the number of components of a row."""
+
+    def __init__(self, dim: int | None, names: tuple[Sequence[str] | None, Sequence[str] | None]) -> None:
+        self.dim = dim
+        self.names = names
+        self.params: dict[str, Any] = {}
+
+    def vector(self, values: np.ndarray) -> str:
+        for name, known in self.params.items():
+            if isinstance(known, np.ndarray) and np.array_equal(known, values):
+                return name
+        name = f"v{len(self.params)}_"
+        self.params[name] = values
+        return name
+
+
+class Traced:
+    """A value of a formula in the making: a row, one number per component, or a single number."""
+
+    __slots__ = ("_notes", "_side", "_text", "_truth", "_vector")
+    __array_priority__ = 1000
+
+    def __init__(self, notes: _Notes, text: str, vector: bool, truth: bool = False, side: int | None = None) -> None:
+        self._notes = notes
+        self._text = text
+        self._vector = vector
+        self._truth = truth
+        self._side = side
+
+    def __repr__(self) -> str:
+        return f"<formula {self._text}>"
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- components and columns
+
+    def __getitem__(self, key: Any) -> Traced:
+        if self._side is None:
+            _refuse("only the rows themselves have components", f"{self._text}[…]")
+        if isinstance(key, str):
+            return self._column(key)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            at = int(key) + (self._notes.dim or 0 if key < 0 else 0)
+            if at < 0 or (self._notes.dim is not None and at >= self._notes.dim):
+                raise IndexError(f"component {key} of rows that have {self._notes.dim}")
+            return self._new(f"{self._text}[{at}]", False)
+        _refuse("components are taken one by one", f"{self._text}[{key!r}]")
+
+    def __getattr__(self, name: str) -> Traced:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._side is not None and name in (self._notes.names[self._side] or ()):
+            return self._column(name)
+        if self._side is not None and self._notes.names[self._side]:
+            have = ", ".join(self._notes.names[self._side] or ())
+            raise AttributeError(f"no column '{name}'\n  try: one of {have}")
+        _refuse(f"a formula has no '{name}'", f".{name}")
+
+    def _column(self, name: str) -> Traced:
+        names = list(self._notes.names[self._side or 0] or ())
+        if name not in names:
+            raise AttributeError(f"no column '{name}'\n  try: one of {', '.join(names) or 'x[0], x[1], …'}")
+        return self._new(f"{self._text}[{names.index(name)}]", False)
+
+    def __len__(self) -> int:
+        if self._vector and self._notes.dim is not None:
+            return self._notes.dim
+        _refuse("a number has no length", "len()")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(d,)`` for one number per component, ``()`` for a single number."""
+        return (len(self),) if self._vector else ()
+
+    @property
+    def size(self) -> int:
+        """The number of components, or 1."""
+        return len(self) if self._vector else 1
+
+    @property
+    def ndim(self) -> int:
+        """1 for one number per component, 0 for a single number."""
+        return int(self._vector)
+
+    # -- operators
+
+    def _new(self, text: str, vector: bool, truth: bool = False) -> Traced:
+        return Traced(self._notes, text, vector, truth)
+
+    def _operand(self, value: Any) -> Traced:
+        if isinstance(value, Traced):
+            return value
+        if isinstance(value, (bool, np.bool_)):
+            return self._new("(0 < 1)" if value else "(1 < 0)", False, True)
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            return self._new(_number(float(value)), False)
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            _refuse(f"a {type(value).__name__} has no place in a formula", repr(value)[:40])
+        if array.ndim == 0:
+            return self._new(_number(float(array)), False)
+        if array.ndim != 1 or (self._notes.dim is not None and array.size != self._notes.dim):
+            _refuse(f"an array of shape {array.shape} does not fit a row", f"rows of {self._notes.dim} components")
+        return self._new(self._notes.vector(array), True)
+
+    def _unary(self, name: str) -> Traced:
+        truth = name in ("logical_not", "invert", "isnan")
+        if name in ("logical_not", "invert") and not self._truth:
+            _refuse("'not' takes a truth value, here is a number", f"~{self._text}")
+        text = _UNARY[name].format(self._text)
+        return self._new(f"({text})", self._vector, truth)
+
+    def _binary(self, name: str, left: Any, right: Any) -> Traced:
+        a, b = self._operand(left), self._operand(right)
+        if name in _LOGIC and not (a._truth and b._truth):
+            _refuse("'and', 'or' and 'xor' take truth values, here is a number", f"{a._text} {name} {b._text}")
+        text = _BINARY[name].format(a._text, b._text)
+        return self._new(f"({text})", a._vector or b._vector, name in _TRUTHS or name in _LOGIC)
+
+    def _reduce(self, name: str) -> Traced:
+        if not self._vector:
+            _refuse(f"'{name}' takes one number per component, here is a single number", f"{name}({self._text})")
+        if name in ("any", "all") and not self._truth:
+            return (self != 0)._reduce(name)
+        operand = self if name != "count_nonzero" or self._truth else self != 0
+        return self._new(_REDUCE[name].format(operand._text), False, name in ("any", "all"))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Traced:
+        name = ufunc.__name__
+        if method == "reduce" and name in _UFUNC_REDUCE:
+            return self._reduce(_UFUNC_REDUCE[name])
+        if method != "__call__" or kwargs:
+            _refuse(f"numpy.{name} with {method} or keywords is no formula", f"numpy.{name}")
+        if len(inputs) == 1 and name in _UNARY:
+            return self._unary(name)
+        if len(inputs) == 2 and name in _BINARY:
+            return self._binary(name, *inputs)
+        _refuse(f"numpy.{name} is no function of formulas", f"numpy.{name}")
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Traced:
+        name = func.__name__
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        kwargs.pop("axis", None) if kwargs.get("axis") in (0, -1) else None
+        if not kwargs and len(args) == 1 and name in _REDUCE:
+            return self._operand(args[0])._reduce(name)
+        if not kwargs and len(args) == 1 and name == "norm":
+            return ((args[0] * args[0]).sum()).sqrt()
+        if not kwargs and len(args) == 2 and name in ("dot", "vdot", "inner"):
+            return (self._operand(args[0]) * args[1]).sum()
+        if not kwargs and len(args) == 3 and name == "where":
+            return where(*args)
+        if not kwargs and len(args) == 3 and name == "clip":
+            return self._binary("minimum", self._binary("maximum", args[0], args[1]), args[2])
+        _refuse(f"numpy.{name}{' with these keywords' if kwargs else ''} is no function of formulas", f"numpy.{name}")
+
+    def sum(self, axis: Any = None) -> Traced:
+        """The sum over components."""
+        return self._reduce("sum")
+
+    def prod(self, axis: Any = None) -> Traced:
+        """The product over components."""
+        return self._reduce("prod")
+
+    def max(self, axis: Any = None) -> Traced:
+        """The largest component."""
+        return self._reduce("max")
+
+    def min(self, axis: Any = None) -> Traced:
+        """The smallest component."""
+        return self._reduce("min")
+
+    def mean(self, axis: Any = None) -> Traced:
+        """The mean over components."""
+        return self._reduce("mean")
+
+    def any(self, axis: Any = None) -> Traced:
+        """Whether any component is true (not zero)."""
+        return self._reduce("any")
+
+    def all(self, axis: Any = None) -> Traced:
+        """Whether all components are true (not zero)."""
+        return self._reduce("all")
+
+    def count(self) -> Traced:
+        """The number of components that are true (not zero)."""
+        return self._reduce("count_nonzero")
+
+    def norm(self) -> Traced:
+        """The Euclidean length."""
+        return (self * self).sum().sqrt()
+
+    def dot(self, other: Any) -> Traced:
+        """The inner product with another row or vector."""
+        return (self * other).sum()
+
+    def clip(self, low: float, high: float) -> Traced:
+        """No less than ``low``, no more than ``high``."""
+        return self._binary("minimum", self._binary("maximum", self, low), high)
+
+    def astype(self, _dtype: Any) -> Traced:
+        """The value itself: a formula has one type of numbers."""
+        return self
+
+    __matmul__ = dot
+
+    def __rmatmul__(self, other: Any) -> Traced:
+        return (self * other).sum()
+
+    # -- what no formula can say
+
+    def __bool__(self) -> NoReturn:
+        _refuse("a truth value that differs from pair to pair cannot steer Python", "if, and, or, not", "zf.where, &, |, ~")
+
+    def __float__(self) -> NoReturn:
+        _refuse("a value that differs from pair to pair is no Python number", "float() or math", "numpy's functions")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def __iter__(self) -> Any:
+        if self._side is not None and self._notes.dim is not None:
+            return (self[k] for k in range(self._notes.dim))
+        _refuse("a loop over components that are not known", "for", "sum(), max(), …")
+
+    def __contains__(self, _item: Any) -> NoReturn:
+        _refuse("'in' asks for one truth value for all pairs", "in", "any(x == value)")
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        _refuse("a value that differs from pair to pair is no array", "numpy.asarray", "operators and numpy's functions")
+
+    def __setitem__(self, _key: Any, _value: Any) -> NoReturn:
+        _refuse("rows are not to be changed", "x[k] = …")
+
+
+def _method(name: str) -> Callable[[Traced], Traced]:
+    def method(self: Traced) -> Traced:
+        return self._unary(name)
+
+    method.__name__ = name
+    method.__doc__ = f"``{_UNARY[name].format('v')}`` of every component."
+    return method
+
+
+for _name in "sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh floor ceil sign isnan square".split():
+    setattr(Traced, _name, _method(_name))
+for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+    setattr(Traced, f"__{_name}__", _method(_ufunc))
+
+
+def _operator(name: str, swapped: bool) -> Callable[[Traced, Any], Traced]:
+    def method(self: Traced, other: Any) -> Traced:
+        return self._binary(name, other, self) if swapped else self._binary(name, self, other)
+
+    return method
+
+
+for _name, _ufunc in {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "pow": "power",
+    "and": "logical_and",
+    "or": "logical_or",
+    "xor": "logical_xor",
+}.items():
+    setattr(Traced, f"__{_name}__", _operator(_ufunc, False))
+    setattr(Traced, f"__r{_name}__", _operator(_ufunc, True))
+for _name, _ufunc in {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}.items():
+    setattr(Traced, f"__{_name}__", _operator(_ufunc, False))
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "(inf - inf)"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "(-inf)"
+    return repr(value) if value >= 0 else f"({value!r})"
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``; for traced values and, as ``numpy.where``, for arrays."""
+    first = next((v for v in (condition, a, b) if isinstance(v, Traced)), None)
+    if first is None:
+        return np.where(condition, a, b)
+    c, a, b = (first._operand(v) for v in (condition, a, b))
+    if not c._truth:
+        c = c != 0
+    text = f"if({c._text}, {a._text}, {b._text})"
+    return first._new(text, c._vector or a._vector or b._vector, a._truth and b._truth)
+
+
+def tuple_of(*parts: Any) -> Traced:
+    """A pair's value of several numbers, for sums and means by rows."""
+    first = next((p for p in parts if isinstance(p, Traced)), None)
+    if first is None:
+        raise RequestError("none of the parts depends on the rows")
+    return first._new(f"vec({', '.join(first._operand(p)._text for p in parts)})", False)
+
+
+def trace(
+    function: Callable[..., Any],
+    options: dict[str, Any] | None = None,
+    dim: int | None = None,
+    names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+) -> tuple[str, dict[str, Any]]:
+    """The formula of a function of two rows, and its parameters.
+
+    Parameters
+    ----------
+    function : callable
+        Called once, as ``function(x, y, **options)``.
+    options : dict, optional
+        Numbers become parameters of the formula, so that another value needs no second tracing; arrays of the length
+        of a row too; anything else is handed through.
+    dim : int, optional
+        The number of components of a row.
+    names : pair of sequences of str, optional
+        Column names of x and of y.
+
+    Raises
+    ------
+    TraceError
+        Where the function does what no formula can say; the message names the operation and the line.
+
+    >>> from zipfold.trace import trace
+    >>> trace(lambda x, y: abs(x - y).sum())
+    ('sum((abs((x - y))))', {})
+    """
+    notes = _Notes(dim, names)
+    x, y = Traced(notes, "x", True, side=0), Traced(notes, "y", True, side=1)
+    bound = {key: _bound(notes, key, value) for key, value in (options or {}).items()}
+    try:
+        value = function(x, y, **bound)
+    except TypeError as error:
+        if isinstance(error, TraceError) or _signature_fits(function, bound):
+            raise
+        raise TraceError(f"the function cannot be called with two rows: {error}") from None
+    if isinstance(value, tuple):
+        value = tuple_of(*value)
+    if not isinstance(value, Traced):
+        try:
+            value = x._operand(value)
+        except TraceError:
+            raise TraceError(f"the function gave a {type(value).__name__}, not a value of the pair") from None
+    return value._text, notes.params
+
+
+def _bound(notes: _Notes, name: str, value: Any) -> Any:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        notes.params[name] = float(value)
+        return Traced(notes, name, False)
+    array = np.asarray(value) if isinstance(value, (list, tuple, np.ndarray)) else None
+    if array is not None and array.ndim == 1 and array.size == notes.dim and array.dtype.kind in "biuf":
+        notes.params[name] = array.astype(np.float64)
+        return Traced(notes, name, True)
+    return value
+
+
+def _signature_fits(function: Callable[..., Any], bound: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(function).bind(None, None, **bound)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def _refuse(what: str, operation: str, remedy: str | None = None) -> NoReturn:
+    """Raises with the operation and the line of the user's code that did it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_HERE, _NUMPY)):
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    code = linecache.getline(file, line).strip()
+    place = f"{os.path.basename(file)}:{line}"
+    shown = f"\n    {code}" if code else ""
+    tail = f"\n  try: {remedy}" if remedy else ""
+    raise TraceError(f"{place}: {what} ({operation}){shown}{tail}")
