@@ -356,17 +356,23 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
     if !(d.lo.is_finite() && d.hi.is_finite()) {
         return (Span::UNKNOWN, Span::UNKNOWN);
     }
-    let turns = |v: f64| (v / length).round_ties_even();
-    let ends = [Orthorhombic::nearest(d.lo, length), Orthorhombic::nearest(d.hi, length)];
+    let (turns, ends) = if d.lo.abs() <= length && d.hi.abs() <= length {
+        // As in [`Orthorhombic::nearest_within`]: the quotient rounds above ½ exactly when d > L/2.
+        let turn = |v: f64| f64::from(i8::from(v > 0.5 * length) - i8::from(v < -0.5 * length));
+        ([d.lo, d.hi].map(turn), [d.lo, d.hi].map(|v| Orthorhombic::nearest_within(v, length)))
+    } else {
+        let turn = |v: f64| (v / length).round_ties_even();
+        ([d.lo, d.hi].map(turn), [d.lo, d.hi].map(|v| Orthorhombic::nearest(v, length)))
+    };
     // Rounded quotients rise with d, so that between equal ends all multiples of L are the same, and differences rise.
-    if turns(d.lo) == turns(d.hi) {
+    if turns[0] == turns[1] {
         let hull = Span::new(ends[0], ends[1]);
         return (hull, hull.abs());
     }
     // |d − L·rint(d / L)| exceeds L/2 by the rounding of the quotient and of the product at most.
     let most = 0.5 * length + 8.0 * f64::EPSILON * (d.lo.abs() + d.hi.abs() + length);
     let hull = Span::new(-most, most);
-    let once = turns(d.lo) + 1.0 == turns(d.hi);
+    let once = turns[0] + 1.0 == turns[1];
     // Up to one fall, values are either at least the first end or at most the second.
     let least = if once { ends[0].min(-ends[1]).max(0.0) } else { 0.0 };
     (hull, Span::new(least, most))

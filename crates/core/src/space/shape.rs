@@ -69,7 +69,20 @@ impl Space {
     }
     /// The number of cells inside a block of rows and columns.
     pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
-        rows.clone().map(|i| self.columns(i, cols).iter().map(|r| r.len() as u64).sum::<u64>()).sum()
+        let whole = rows.len() as u64 * cols.len() as u64;
+        let apart = cols.start >= rows.end || cols.end <= rows.start;
+        match self.cells {
+            Cells::Cross | Cells::Square => whole,
+            Cells::Ordered if apart => whole,
+            Cells::Triangle | Cells::Diagonal if apart => {
+                if cols.start >= rows.end {
+                    whole
+                } else {
+                    0
+                }
+            }
+            _ => rows.clone().map(|i| self.columns(i, cols).iter().map(|r| r.len() as u64).sum::<u64>()).sum(),
+        }
     }
 }
 

@@ -85,8 +85,8 @@ pub struct Engine<'j, T> {
     vm: Vm<'j, T>,
     zips: Option<Zips<T>>,
     distances: Option<Distances>,
-    stop: Option<&'j AtomicBool>,
     pruned: Option<Pruned<'j>>,
+    stop: Option<&'j AtomicBool>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
@@ -104,8 +104,8 @@ impl<'j, T: Element> Engine<'j, T> {
                 vm: vm(none(), none(), program),
                 zips: None,
                 distances: None,
-                stop: None,
                 pruned: Some(pruned),
+                stop: None,
             };
         }
         if plan.family != "vm"
@@ -117,8 +117,8 @@ impl<'j, T: Element> Engine<'j, T> {
                 vm: vm(none(), none(), program),
                 zips: None,
                 distances: Some(distances),
-                stop: None,
                 pruned: None,
+                stop: None,
             };
         }
         let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
@@ -126,7 +126,7 @@ impl<'j, T: Element> Engine<'j, T> {
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
-        Engine { job, vm: vm(x, y, program), zips, distances: None, stop: None, pruned: None }
+        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None, stop: None }
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -143,7 +143,7 @@ impl<'j, T: Element> Engine<'j, T> {
     /// Those of the sink; `Interrupted` when told to stop.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
         if let Some(pruned) = &self.pruned {
-            return pruned.run(tiles, sink);
+            return pruned.run(tiles, sink, self.stop);
         }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
             let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);

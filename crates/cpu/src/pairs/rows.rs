@@ -115,7 +115,7 @@ impl<T: Real> Rows<T> {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
         let wide = streams * low.dim;
-        let mut rows = vec![];
+        let mut rows = Vec::with_capacity(order.len() * wide);
         for row in order {
             let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
             rows.extend(row[..wide].iter().map(|v| T::of(*v)));

@@ -14,6 +14,7 @@ use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
+use std::sync::atomic::AtomicBool;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
@@ -71,7 +72,9 @@ impl<'j> Pruned<'j> {
         let none = || Rows::empty(low.dim, 0, 0);
         let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
         let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
-        let boxes = || (Level::over_rows(&x, &order_x, 1), Level::over_rows(&x, &order_x, GROUP));
+        // Points meet leaves by groups, not by rows.
+        let singles: &[u32] = if by_points { &[] } else { &order_x };
+        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, &order_x, GROUP));
         let columns = || (panels(), Tree::new(&y, of_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
         let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
@@ -93,11 +96,11 @@ impl<'j> Pruned<'j> {
     /// Folds the cells of consecutive `tiles` of sorted rows.
     ///
     /// # Errors
-    /// Those of the sink, which is asked for room for the matches of joins.
-    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
+    /// Those of the sink, which is asked for room for the matches of joins; `Interrupted` when told to stop.
+    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
         let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut walk = Walk::new(self, self.bounds.clone(), start..end, sink);
+        let mut walk = Walk::new(self, start..end, sink, stop);
         for tile in tiles {
             walk.tile(&tile.rows, &tile.cols)?;
         }

@@ -9,13 +9,14 @@ use crate::kernels::histogram::{Histogram as Sweep, Strip};
 use crate::pairs::engine::{Sink, UnitState};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
-use std::cmp::Ordering;
+use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::{Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Result, Side};
+use zipfold_core::{Blame, Cells, Error, Result, Side};
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
 pub const GROUP: usize = LANES;
@@ -35,6 +36,7 @@ pub struct Walk<'e, 'j> {
     scratch: Scratch<f64>,
     /// Where room for matches is asked for, and how much was.
     sink: &'e dyn Sink,
+    stop: Option<&'e AtomicBool>,
     held: u64,
     /// Columns of the current tile.
     cols: Range<usize>,
@@ -51,31 +53,32 @@ struct Waiting {
 
 impl PartialEq for Waiting {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.cmp(other) == cmp::Ordering::Equal
     }
 }
 impl Eq for Waiting {}
 impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 impl Ord for Waiting {
     // The heap gives the largest first.
-    fn cmp(&self, other: &Self) -> Ordering {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
         other.best.total_cmp(&self.best).then(other.level.cmp(&self.level)).then(other.at.cmp(&self.at))
     }
 }
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(pruned: &'e Pruned<'j>, bounds: Bounds<'e>, rows: Range<usize>, sink: &'e dyn Sink) -> Self {
+    pub fn new(pruned: &'e Pruned<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Option<&'e AtomicBool>) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
         let half = job.space.is_half() && !pruned.doubled;
         Walk {
             pruned,
-            bounds,
+            bounds: pruned.bounds.clone(),
+            stop,
             judge: Judge::new(job),
             sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half),
             tally: Tally::default(),
@@ -91,12 +94,15 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// Visits the pairs of `rows` and `cols`.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Those of the sink; `Interrupted` when told to stop.
     pub fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         self.cols = cols.clone();
         let step = if self.pruned.best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
         while start < rows.end {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::new(Blame::Interrupted, "interrupted"));
+            }
             let end = rows.end.min((start / step + 1) * step);
             match self.pruned.best_first {
                 true => self.nearest_first(start..end)?,
