@@ -44,17 +44,19 @@ pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
     let precision = plan.precision;
     let is_half = job.space.is_half();
     let slice = chosen(plan, "dense.slice", text::default_slice(&job.low, precision), 32)?;
-    let blocks = chosen(plan, "dense.blocks", if precision == Precision::F32 { 2 } else { 1 }, 4)?;
+    let mirrored = is_half && matches!(job.folds[0], Fold::Matrix { .. });
+    // The second, transposed write needs registers that two blocks a multiprocessor do not leave.
+    let blocks = if precision == Precision::F32 && !mirrored { 2 } else { 1 };
+    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
     let shared = text::shared_bytes(&job.low, precision, slice);
     if !slice.is_power_of_two() || slice < 2 || shared > 48 << 10 {
         let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
         return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two"));
     }
     let shape = |map, mirror| text::Shape { precision, slice, blocks, map, mirror };
-    let mirror = is_half && matches!(job.folds[0], Fold::Matrix { .. });
-    let mut source = header(runtime) + &text::kernel("zf_cross", job, root, &shape(Map::Cross, mirror));
+    let mut source = header(runtime) + &text::kernel("zf_cross", job, root, &shape(Map::Cross, mirrored));
     if is_half {
-        source += &text::kernel("zf_half", job, root, &shape(map(plan)?, mirror));
+        source += &text::kernel("zf_half", job, root, &shape(map(plan)?, mirrored));
     }
     Ok(source)
 }

@@ -51,6 +51,9 @@ pub struct Plan {
 
 const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
 
+/// Rows of tiles that keep threads busy to the end, where there are so many.
+const PARTS: usize = 16;
+
 /// Plans `job` for `machine`.
 ///
 /// # Errors
@@ -60,7 +63,16 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let isa = isa(machine, settings)?;
     let precision = precision(job);
     let mut reasons = vec![];
-    let prune = prune::choose(job, settings, &mut reasons)?;
+    let mut prune = prune::choose(job, settings, &mut reasons)?;
+    let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
+    let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
+    let room = |prune| {
+        Ok(inputs + working_bytes(job, machine.threads, tiling(job, machine, settings, prune, &mut vec![])?, prune))
+    };
+    if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 4 * 3 {
+        prune = Prune::default();
+        reasons.push("no room for the sorted rows that bounds need".into());
+    }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
@@ -156,14 +168,30 @@ fn tiling(
     let panel = BLOCK * job.low.dim.max(1) * 8;
     let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
     let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
-    let rows = rows.min(job.space.n.div_ceil(machine.threads * 4).max(1));
+    // Sides depend on the problem alone, so that shares made on different machines fit together.
+    let rows = rows.min(job.space.n.div_ceil(PARTS).max(1));
     reasons.push(format!("a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes", machine.l2));
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }
+    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let mirrored = job.space.is_half() && job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. }));
+    let (rows, wide) = match (dense, mirrored) {
+        // Whole rows follow each other in a file.
+        (true, false) => {
+            let wide = job.space.m.next_multiple_of(BLOCK).clamp(BLOCK, 64 * BLOCK);
+            (rows.min(64 * BLOCK * BLOCK / wide), wide)
+        }
+        // Squares, so that the transposed lines are as long.
+        (true, true) => {
+            let side = (job.space.n / 8).clamp(BLOCK, 8 * BLOCK);
+            (side, side)
+        }
+        _ => (rows, wide),
+    };
     let (rows, wide) = match prune.is_on() {
         // All columns, so that the tree is walked from its top; enough tiles for every thread to find work at the end.
-        true => ((job.space.n / (machine.threads * 32)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
+        true => ((job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
         false => (rows, wide),
     };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
@@ -210,7 +238,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     let tile = (tiling.rows + tiling.cols) as u64 * 64;
     let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
-    let gathered = 2 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
+    let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = if prune.is_on() { 7 } else { 1 + u64::from(job.low.dim >= 16) };
     copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)

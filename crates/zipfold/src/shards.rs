@@ -5,7 +5,7 @@ use crate::run::{Options, Outcome, Output, ready, with_ranges};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Problem, Result};
-use zipfold_plan::choose;
+use zipfold_plan::{Plan, choose};
 
 /// The mergeable result of the share `shard` (index from 0, parts) that gave `outcome`.
 ///
@@ -17,7 +17,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         _ => Err(Error::internal("a dense fold reached a shard")),
     });
     Ok(Partial {
-        key: String::new(),
+        key: cut(&outcome.plan),
         tiles_done: 0,
         cells: outcome.cells,
         states: states.collect::<Result<_>>()?,
@@ -25,6 +25,11 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         problem: serde_json::to_string(problem).map_err(|e| Error::internal(e.to_string()))?,
         shard: Some(shard),
     })
+}
+
+/// How a plan cuts the space: shares of other cuts would overlap.
+fn cut(plan: &Plan) -> String {
+    format!("{:?} {:?} {}", plan.tiling, plan.precision, plan.prune.is_on())
 }
 
 /// The problem inside the partial result called `name`.
@@ -82,6 +87,12 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
             let e = Error::request("the partial results belong to different problems").at(name.clone());
             return Err(e.remedy("merge the shares of one command"));
+        }
+        if part.key != first.key {
+            let e = Error::request("this share was cut otherwise than the first").at(name.clone());
+            return Err(e
+                .limit(format!("{} against {}", part.key, first.key))
+                .remedy("run all with the same --set and --memory"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
             let e = Error::request(format!("share {} of {total} is missing or there twice", at + 1));

@@ -1,6 +1,6 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
-use super::gather::Gather;
+use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::compile;
@@ -87,6 +87,7 @@ pub struct Engine<'j, T> {
     distances: Option<Distances>,
     pruned: Option<Pruned<'j>>,
     stop: Option<&'j AtomicBool>,
+    kept: Kept<T>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
@@ -106,6 +107,7 @@ impl<'j, T: Element> Engine<'j, T> {
                 distances: None,
                 pruned: Some(pruned),
                 stop: None,
+                kept: Kept::default(),
             };
         }
         if plan.family != "vm"
@@ -119,6 +121,7 @@ impl<'j, T: Element> Engine<'j, T> {
                 distances: Some(distances),
                 pruned: None,
                 stop: None,
+                kept: Kept::default(),
             };
         }
         let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
@@ -126,7 +129,7 @@ impl<'j, T: Element> Engine<'j, T> {
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
-        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None, stop: None }
+        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None, stop: None, kept: Kept::default() }
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -151,12 +154,15 @@ impl<'j, T: Element> Engine<'j, T> {
         }
         let mut unit = Unit::new(self, tiles);
         let longest = tiles.iter().map(|t| t.rows.len().max(t.cols.len())).max().unwrap_or(0);
-        let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest));
+        let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest, &self.kept));
         for tile in tiles {
             match &gather {
                 Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
                 None => unit.tile(tile, sink)?,
             }
+        }
+        if let Some(gather) = gather {
+            gather.end(&self.kept);
         }
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }

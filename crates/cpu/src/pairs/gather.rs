@@ -10,12 +10,23 @@ pub struct Gather<'s, T> {
     lines: Mutex<Lines<T>>,
 }
 
+/// Memory of gathers that have ended, for those to come: fresh pages cost as much as filling them.
+#[derive(Debug)]
+pub struct Kept<T>(Mutex<Vec<(Vec<T>, Vec<T>)>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept(Mutex::default())
+    }
+}
+
 /// Runs side by side, each with room for the longest.
 struct Lines<T> {
     longest: usize,
     room: Vec<T>,
     runs: Vec<Run>,
     last: usize,
+    joined: Vec<T>,
 }
 
 #[derive(Clone, Copy)]
@@ -48,10 +59,22 @@ impl<T: Element> Lines<T> {
     }
 }
 
+fn follows(runs: &[Run], m: usize, fold: usize, end: usize) -> bool {
+    runs[m].fold == fold && runs[m].start == end
+}
+
 impl<'s, T: Element> Gather<'s, T> {
-    /// Before `sink`, for runs of at most `longest` elements.
-    pub fn new(sink: &'s dyn Sink, longest: usize) -> Self {
-        Gather { sink, lines: Mutex::new(Lines { longest, room: vec![], runs: vec![], last: 0 }) }
+    /// Before `sink`, for runs of at most `longest` elements, in memory from `kept`.
+    pub fn new(sink: &'s dyn Sink, longest: usize, kept: &Kept<T>) -> Self {
+        let spare = kept.0.lock().ok().and_then(|mut kept| kept.pop());
+        let (room, joined) = spare.unwrap_or_default();
+        Gather { sink, lines: Mutex::new(Lines { longest, room, runs: vec![], last: 0, joined }) }
+    }
+    /// Gives the memory back.
+    pub fn end(self, kept: &Kept<T>) {
+        if let (Ok(mut kept), Ok(lines)) = (kept.0.lock(), self.lines.into_inner()) {
+            kept.push((lines.room, lines.joined));
+        }
     }
     /// Hands over what was gathered, in the order of its places.
     ///
@@ -61,10 +84,29 @@ impl<'s, T: Element> Gather<'s, T> {
         let mut lines = self.lock()?;
         let mut order: Vec<usize> = (0..lines.runs.len()).collect();
         order.sort_unstable_by_key(|n| (lines.runs[*n].fold, lines.runs[*n].start));
-        for n in order {
-            let Run { fold, start, len } = lines.runs[n];
-            let from = n * lines.longest;
-            self.sink.put(fold, start, T::values(&lines.room[from..from + len]))?;
+        let mut order = order.into_iter().peekable();
+        let Lines { longest, room, runs, joined, .. } = &mut *lines;
+        while let Some(n) = order.next() {
+            let Run { fold, start, mut len } = runs[n];
+            // Lines that follow each other in the result leave as one, uncopied where they lie so.
+            let mut last = n;
+            while len == (last + 1 - n) * *longest
+                && let Some(m) = order.next_if(|m| *m == last + 1 && follows(runs, *m, fold, start + len))
+            {
+                len += runs[m].len;
+                last = m;
+            }
+            let whole = &room[n * *longest..][..len];
+            if !order.peek().is_some_and(|m| follows(runs, *m, fold, start + len)) {
+                self.sink.put(fold, start, T::values(whole))?;
+                continue;
+            }
+            joined.clear();
+            joined.extend_from_slice(whole);
+            while let Some(m) = order.next_if(|m| follows(runs, *m, fold, start + joined.len())) {
+                joined.extend_from_slice(&room[m * *longest..][..runs[m].len]);
+            }
+            self.sink.put(fold, start, T::values(joined))?;
         }
         lines.runs.clear();
         Ok(())

@@ -35,6 +35,13 @@ fn device(test: &str) -> Option<(Wanted, MutexGuard<'static, ()>)> {
     }
 }
 
+/// Every how many cases one is run. PoCL compiles for seconds a kernel: all are run where `ZIPFOLD_LONG` is set, or where
+/// `ZIPFOLD_TEST_DEVICE` names a device.
+fn every(many: usize) -> usize {
+    let all = ["ZIPFOLD_LONG", "ZIPFOLD_TEST_DEVICE"].iter().any(|name| std::env::var_os(name).is_some());
+    if all { 1 } else { many }
+}
+
 fn on_device(
     problem: &Problem,
     job: &Job,
@@ -62,7 +69,7 @@ fn check(folder: &str) {
     let Some((device, _turn)) = device(folder) else { return };
     let mut failures = vec![];
     let cases = load(folder).unwrap();
-    for (at, case) in cases.iter().filter(|c| c.rest.error.is_none()).enumerate() {
+    for (at, case) in cases.iter().filter(|c| c.rest.error.is_none()).step_by(every(8)).enumerate() {
         let problem = case.problem().unwrap();
         let data = case.data(&problem).unwrap();
         let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap();
@@ -99,7 +106,7 @@ fn random_formulas_have_the_bits_of_the_oracle() {
     let Wanted::Device(runtime, index) = wanted else { return };
     let device = zipfold::gpu::open(runtime, index).unwrap();
     let mut lcg = Lcg::new(11);
-    for program in 0..40 {
+    for program in (0..40).step_by(every(4)) {
         let (texts, job) = random_job(&mut lcg, 50);
         let got = zipfold::gpu::engine::values_of(&device, &job).unwrap();
         let cells = job.space.n * job.space.m;
@@ -181,7 +188,7 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     let Some((device, _turn)) = device("exact_folds_of_single_precision_rows_are_exact") else { return };
     let (x, y) = (cloud(3, 1100, 3), cloud(4, 700, 3));
     let mut failures = vec![];
-    for (at, fold) in FOLDS.iter().enumerate() {
+    for (at, fold) in FOLDS.iter().enumerate().step_by(every(4)) {
         for cells in [Cells::Cross, [Cells::Triangle, Cells::Ordered][at % 2]] {
             let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
             if cells == Cells::Triangle && asymmetric {
@@ -210,7 +217,7 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
     let metrics = ["cityblock", "euclidean", "chebyshev", "cosine", "braycurtis", "canberra", "correlation"];
     let maps = ["bb", "ltm", "utm", "rb", "rec"];
     // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them slowly.
-    for (at, metric) in metrics.iter().enumerate() {
+    for (at, metric) in metrics.iter().enumerate().step_by(every(7)) {
         let cells = [Cells::Diagonal, Cells::Square, Cells::Triangle][at % 3];
         let precision = [Precision::F64, Precision::F32][at % 2];
         let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
@@ -218,7 +225,7 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
         let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let sets: &[(&str, &str)] = &[("tile.map", maps[at % 5]), ("device.tile", "128")];
-        for set in sets.iter().take(if at == 0 { 2 } else { 1 }) {
+        for set in sets.iter().take(if at == 0 { 3 - every(2) } else { 1 }) {
             let got = on_device(&problem, &job, device, &[*set]).unwrap();
             let single = precision == Precision::F32;
             let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
