@@ -196,6 +196,35 @@ impl RowPiece {
         self.counts[at] += 1;
         fold.absorb(&mut self.acc[at * stride..(at + 1) * stride], value, other);
     }
+    /// Counts a run of values of one row, or takes the best of them (the first of equals), as one by one would; false,
+    /// and nothing done, where the operation or a NaN among the values needs them one by one.
+    pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
+        let at = row - self.start;
+        if fold.op == RowOp::Count {
+            self.counts[at] += values.iter().map(|v| u64::from(*v != 0.0)).sum::<u64>();
+            return true;
+        }
+        let least = match fold.op {
+            RowOp::Min | RowOp::Argmin => true,
+            RowOp::Max | RowOp::Argmax => false,
+            _ => return false,
+        };
+        if values.iter().fold(false, |any, v| any | v.is_nan()) {
+            return false;
+        }
+        let best = match least {
+            true => values.iter().fold(f64::INFINITY, |b, v| if *v < b { *v } else { b }),
+            false => values.iter().fold(f64::NEG_INFINITY, |b, v| if *v > b { *v } else { b }),
+        };
+        self.counts[at] += values.len() as u64;
+        let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
+        // What cannot be better by its value is looked up by its place only where it ties.
+        let hopeless = if least { best > acc[0] } else { best < acc[0] };
+        if let (false, Some(place)) = (hopeless, values.iter().position(|v| *v == best)) {
+            fold.absorb(acc, &[best], first + place);
+        }
+        true
+    }
     /// Sums a run of single unweighted values of one row in eight fixed lanes (lane = column modulo 8).
     pub fn absorb_sum(&mut self, row: usize, first: usize, values: &[f64]) {
         let mut lanes = [0.0; 8];

@@ -440,10 +440,14 @@ fn rows_absorb<T: Real>(
     let to_col = f.along == Along::Column || half;
     let mut wide = [0.0f64; BLOCK];
     let plain_sum = f.op == RowOp::Sum && f.width == 1 && f.weights.is_none();
-    if plain_sum && to_row && !half {
+    if f.width == 1 && to_row && !half {
         let lanes = lane..lane + run.len();
-        by_row.absorb_sum(i, run.start, widen(&values[0], &lanes, &mut wide));
-        if !to_col {
+        let values = widen(&values[0], &lanes, &mut wide);
+        if plain_sum {
+            by_row.absorb_sum(i, run.start, values);
+            return;
+        }
+        if by_row.absorb_run(f, i, run.start, values) {
             return;
         }
     }
@@ -452,7 +456,7 @@ fn rows_absorb<T: Real>(
     for (at, j) in run.clone().enumerate() {
         let v: &mut [f64] = if values.len() > 16 { &mut long } else { &mut value[..values.len()] };
         v.iter_mut().zip(values).for_each(|(o, lanes)| *o = lanes[lane + at].wide());
-        if to_row && (half || !plain_sum) && (f.along != Along::Column || i != j) {
+        if to_row && (f.along != Along::Column || i != j) {
             by_row.absorb(f, i, j, v);
         }
         if to_col && (f.along == Along::Column || i != j) {
