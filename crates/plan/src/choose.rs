@@ -179,8 +179,8 @@ fn tiling(
     let (rows, wide) = match (dense, mirrored) {
         // Whole rows follow each other in a file.
         (true, false) => {
-            let wide = job.space.m.next_multiple_of(BLOCK).clamp(BLOCK, 64 * BLOCK);
-            (rows.min(64 * BLOCK * BLOCK / wide), wide)
+            let wide = job.space.m.next_multiple_of(BLOCK).clamp(BLOCK, 32 * BLOCK);
+            (rows.min(32 * BLOCK * BLOCK / wide), wide)
         }
         // Squares, so that the transposed lines are as long.
         (true, true) => {

@@ -115,11 +115,12 @@ fn exponentials(
     out.state += &every(&format!(
         "seen[q] = 0u; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
     ));
+    let share = if f.op == RowOp::Logsumexp { weight(0) } else { "1.0".into() };
     let mut absorb = format!(
         "{{ const double v = (double){value}; seen[q]++;\n\
          if (v > part[q][0]) {{ const double shrink = zf_exp_d(part[q][0] - v); \
          for (int p = 1; p < {stride}; p++) part[q][p] *= shrink; part[q][0] = v; }}\n\
-         const double e = v == -ZF_INF_D ? 0.0 : zf_exp_d(v - part[q][0]); part[q][1] += e;\n"
+         const double e = v == -ZF_INF_D ? 0.0 : zf_exp_d(v - part[q][0]); part[q][1] += e * {share};\n"
     );
     for p in 2..stride {
         let _ = writeln!(absorb, "part[q][{p}] += e * {};", weight(p - 2));

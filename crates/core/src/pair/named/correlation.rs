@@ -14,14 +14,11 @@ fn centred_weighted(r: &str) -> String {
     format!("(sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
 }
 
-/// A formula of two rows given as text, over rows of so many components.
-type OfRows = fn(&str, &str, Option<usize>) -> String;
-
-/// Appends `of` (the cosine, or the distance by it) the centred rows.
-pub(super) fn correlation(formula: &mut Formula, params: &Params, dim: Option<usize>, of: OfRows) -> Result<Id> {
-    let plain = of(&centred("x"), &centred("y"), dim);
-    let with_w = of(&centred_weighted("x"), &centred_weighted("y"), dim);
-    weighted(formula, params, dim, &plain, &with_w)
+/// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
+pub(super) fn correlation(formula: &mut Formula, params: &Params, dim: Option<usize>, shape: &str) -> Result<Id> {
+    let plain = cosine::similarity(&centred("x"), &centred("y"), dim);
+    let with_w = cosine::similarity(&centred_weighted("x"), &centred_weighted("y"), dim);
+    weighted(formula, params, dim, &shape.replace("{}", &plain), &shape.replace("{}", &with_w))
 }
 
 /// The correlation by its definition, for reference evaluations.
@@ -41,7 +38,7 @@ pub const CORRELATION: Named = Named {
     options: &["w", "centered"],
     formula: |f, params, dim| match super::number(params, "centered", 1.0)? {
         0.0 => (cosine::COSINE.formula)(f, params, dim),
-        _ => correlation(f, params, dim, cosine::distance),
+        _ => correlation(f, params, dim, "1 - {}"),
     },
     prepare: None,
     reference: |x, y, params| match option(params, "centered", 1.0) {

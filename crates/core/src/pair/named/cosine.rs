@@ -11,15 +11,6 @@ pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
     }
 }
 
-/// 1 − the cosine, as half the square of the difference of the rows at length 1: equal rows are at 0 to the bit, and close
-/// ones keep their digits.
-pub(super) fn distance(a: &str, b: &str, dim: Option<usize>) -> String {
-    match dim {
-        Some(0) => format!("1 - {}", similarity(a, b, dim)),
-        _ => format!("min(sum(({a} / norm({a}) - {b} / norm({b}))^2) / 2, 2)"),
-    }
-}
-
 /// The cosine by its definition, for reference evaluations.
 pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let dot = |a: &[f64], b: &[f64]| weighted_sum(a, b, params, |u, v| u * v);
@@ -32,8 +23,8 @@ pub const COSINE: Named = Named {
     aliases: &["cos"],
     options: &["w"],
     formula: |f, params, dim| {
-        let with_w = distance("(sqrt(w) * x)", "(sqrt(w) * y)", dim);
-        weighted(f, params, dim, &distance("x", "y", dim), &with_w)
+        let with_w = format!("1 - {}", similarity("(sqrt(w) * x)", "(sqrt(w) * y)", dim));
+        weighted(f, params, dim, &format!("1 - {}", similarity("x", "y", dim)), &with_w)
     },
     prepare: None,
     reference: |x, y, params| 1.0 - coefficient(x, y, params),

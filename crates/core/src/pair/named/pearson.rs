@@ -8,7 +8,7 @@ pub const PEARSON: Named = Named {
     name: "pearson",
     aliases: &["pearsonr", "corrcoef"],
     options: &["w"],
-    formula: |f, params, dim| correlation(f, params, dim, super::cosine::similarity),
+    formula: |f, params, dim| correlation(f, params, dim, "{}"),
     prepare: None,
     reference: coefficient,
     flops: 2,

@@ -10,7 +10,7 @@ pub const SPEARMAN: Named = Named {
     name: "spearman",
     aliases: &["spearmanr"],
     options: &[],
-    formula: |f, params, dim| correlation(f, params, dim, super::cosine::similarity),
+    formula: |f, params, dim| correlation(f, params, dim, "{}"),
     prepare: Some(rank),
     reference: coefficient,
     flops: 2,
