@@ -440,9 +440,7 @@ fn rows_absorb<T: Real>(
     let to_col = f.along == Along::Column || half;
     let mut wide = [0.0f64; BLOCK];
     let plain_sum = f.op == RowOp::Sum && f.width == 1 && f.weights.is_none();
-    // The extremum of all values is found from either side of their cells.
-    let either = half && f.along == Along::All && matches!(f.op, RowOp::Min | RowOp::Max);
-    if f.width == 1 && to_row && (!half || either) {
+    if f.width == 1 && to_row && !half {
         let lanes = lane..lane + run.len();
         let values = widen(&values[0], &lanes, &mut wide);
         if plain_sum {
