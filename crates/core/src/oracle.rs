@@ -2,7 +2,7 @@
 
 use crate::describe::Job;
 use crate::error::Result;
-use crate::fold::rows::{Along, RowState};
+use crate::fold::rows::{Along, RowState, pieces};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally};
 use crate::pair::{Evaluator, Rows};
 use crate::problem::NanPolicy;
@@ -68,16 +68,7 @@ pub fn run(job: &Job) -> Result<Answer> {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
-            let mut pieces: Vec<Option<[RowPiece; 2]>> = job
-                .folds
-                .iter()
-                .map(|f| match f {
-                    Fold::Rows(f) => {
-                        Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())])
-                    }
-                    _ => None,
-                })
-                .collect();
+            let mut pieces = pieces(&job.folds, &rows, &cols);
             for i in rows.clone() {
                 let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {

@@ -2,7 +2,7 @@
 
 use crate::engine::{Number, Part, Put, Rectangle};
 use std::ops::Range;
-use zipfold_core::fold::rows::{Along, RowState};
+use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowFold, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Job, Result};
@@ -18,7 +18,7 @@ pub struct Host<'j> {
     tally: Tally,
     /// First part of every root in a rectangle, and one past the last.
     parts: Vec<usize>,
-    made: Vec<(usize, usize, usize, [RowPiece; 2])>,
+    made: Vec<Made>,
 }
 
 impl<'j> Host<'j> {
@@ -62,23 +62,9 @@ impl<'j> Host<'j> {
         }
         Ok(())
     }
-    /// Ends a tile: column-side pieces (row blocks ascending) go before row-side pieces (column blocks ascending).
+    /// Ends a tile: its pieces go into the states.
     pub fn end_tile(&mut self) {
-        let mut made = std::mem::take(&mut self.made);
-        made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
-        let mut by_row = vec![];
-        for (fold, ib, jb, [row, col]) in made {
-            if let State::Rows(state) = &mut self.states[fold] {
-                state.push(col);
-            }
-            by_row.push((fold, ib, jb, row));
-        }
-        by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
-        for (fold, _, _, row) in by_row {
-            if let State::Rows(state) = &mut self.states[fold] {
-                state.push(row);
-            }
-        }
+        push_pieces(&mut self.states, std::mem::take(&mut self.made));
     }
     fn block<T: Number>(
         &mut self,
@@ -88,11 +74,7 @@ impl<'j> Host<'j> {
         put: &Put<'_>,
     ) -> Result<Pieces> {
         let job = self.job;
-        let piece = |f: &Fold| match f {
-            Fold::Rows(f) => Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())]),
-            _ => None,
-        };
-        let mut pieces: Pieces = job.folds.iter().map(piece).collect();
+        let mut pieces = pieces(&job.folds, rows, cols);
         for i in rows.clone() {
             self.unvisited::<T>(i, cols, put)?;
             for run in job.space.columns(i, cols) {

@@ -8,7 +8,7 @@ use zipfold_core::{Budget, Error, Result};
 use zipfold_cpu::product::semiring::contract as fold;
 use zipfold_cpu::product::shape::{Shape, offsets};
 use zipfold_cpu::product::{Engine, Fold};
-use zipfold_plan::product::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
+use zipfold_plan::product::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
 
 /// A table: its scope, and its entries with the last variable of the scope fastest.
 pub type Bare<V> = (Vec<Var>, Vec<V>);
@@ -130,15 +130,7 @@ fn order<V>(
         scale: Scalar::ONE,
         impossible: false,
     };
-    let options = Options {
-        seed: settings.seed,
-        order_seconds: settings.order_seconds,
-        memory: settings.memory,
-        time_limit: settings.time_limit,
-        pass,
-        rates,
-    };
-    plan(&reduced, keep, &options)
+    plan(&reduced, keep, &settings.options(pass, rates))
 }
 
 /// Contractions over one semiring and one global order.

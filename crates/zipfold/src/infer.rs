@@ -22,6 +22,20 @@ pub struct Settings {
     pub time_limit: f64,
 }
 
+impl Settings {
+    /// What the planner takes of them.
+    pub(crate) fn options(&self, pass: Pass, rates: Rates) -> Options {
+        Options {
+            seed: self.seed,
+            order_seconds: self.order_seconds,
+            memory: self.memory,
+            time_limit: self.time_limit,
+            pass,
+            rates,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 120.0 }
@@ -115,14 +129,7 @@ impl<'a> Run<'a> {
         let reduced = reduce(network, evidence, need, keep);
         let simplified = start.elapsed().as_secs_f64();
         let kept: Vec<usize> = keep.iter().filter_map(|v| reduced.number[*v]).collect();
-        let options = Options {
-            seed: settings.seed,
-            order_seconds: settings.order_seconds,
-            memory: settings.memory,
-            time_limit: settings.time_limit,
-            pass,
-            rates: Rates::default(),
-        };
+        let options = settings.options(pass, Rates::default());
         let plan =
             if reduced.impossible || reduced.tables.is_empty() { None } else { Some(plan(&reduced, &kept, &options)?) };
         let ordered = start.elapsed().as_secs_f64() - simplified;

@@ -1,8 +1,9 @@
 //! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or everything).
 
-use super::BLOCK;
+use super::{BLOCK, Fold, State};
 use crate::number;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What is computed of the values of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -241,6 +242,37 @@ impl RowPiece {
         let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
         self.acc[at] += (pairs[0] + pairs[2]) + (pairs[1] + pairs[3]);
         self.counts[at] += values.len() as u64;
+    }
+}
+
+/// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of its rows and columns).
+pub type Made = (usize, usize, usize, [RowPiece; 2]);
+
+/// No values yet, for the rows and the columns of a block, where a fold is by rows.
+pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>) -> Vec<Option<[RowPiece; 2]>> {
+    let both = |f: &Fold| match f {
+        Fold::Rows(f) => Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())]),
+        _ => None,
+    };
+    folds.iter().map(both).collect()
+}
+
+/// Adds the pieces of a tile's blocks: column-side pieces (row blocks ascending) before row-side pieces (column blocks
+/// ascending), for every row.
+pub fn push_pieces(states: &mut [State], mut made: Vec<Made>) {
+    made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
+    let mut by_row = vec![];
+    for (fold, ib, jb, [row, col]) in made {
+        if let State::Rows(state) = &mut states[fold] {
+            state.push(col);
+        }
+        by_row.push((fold, ib, jb, row));
+    }
+    by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
+    for (fold, _, _, row) in by_row {
+        if let State::Rows(state) = &mut states[fold] {
+            state.push(row);
+        }
     }
 }
 

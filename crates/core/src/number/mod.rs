@@ -6,11 +6,25 @@
 mod power;
 pub use power::{Power, pow, pow_halves, pow_real, powi};
 
+/// ln 2 in two parts, the first with 20 zero bits at its end.
+const LN2_HI: f64 = 6.931_471_803_691_238e-1;
+const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
+
+/// (m, k) of a positive, finite x = m · 2^k with m in [√½, √2).
+#[inline(always)]
+fn split(x: f64) -> (f64, f64) {
+    let tiny = x < f64::MIN_POSITIVE;
+    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
+    // Add the distance from √½ to 1 before reading the exponent.
+    let shifted = scaled.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
+    let mantissa = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
+    let exponent = ((shifted >> 52) as i64) - 1023;
+    (mantissa, exponent as f64 - if tiny { 54.0 } else { 0.0 })
+}
+
 /// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer
     let clamped = x.clamp(-746.0, 710.0);
     let shifted = clamped * std::f64::consts::LOG2_E + SHIFT;
@@ -47,16 +61,7 @@ fn exp_tail(r: f64) -> f64 {
 /// ln x within 1 ulp, after the argument reduction and coefficients of FreeBSD's msun `e_log.c`.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
-    let tiny = x < f64::MIN_POSITIVE;
-    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
-    let bits = scaled.to_bits();
-    // Mantissa in [√½, √2): add the distance from √½ to 1 before reading the exponent.
-    let shifted = bits.wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
-    let biased = ((shifted >> 52) as i64) - 1023;
-    let mantissa = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
-    let k = biased as f64 - if tiny { 54.0 } else { 0.0 };
+    let (mantissa, k) = split(x);
     let f = mantissa - 1.0;
     let s = f / (2.0 + f);
     let z = s * s;

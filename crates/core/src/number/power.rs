@@ -1,6 +1,6 @@
 //! Powers. Which way is taken depends on the exponent alone, so that a loop over bases takes one way throughout.
 
-use super::exp;
+use super::{LN2_HI, LN2_LO, exp, split};
 
 /// The way to a power.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,14 +85,7 @@ fn lead(v: f64) -> f64 {
 /// from the third power on, where it is less than a hundredth of the whole.
 #[inline(always)]
 fn log_parts(x: f64) -> (f64, f64) {
-    // ln 2 in two parts, the first with 20 zero bits at its end.
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
-    let tiny = x < f64::MIN_POSITIVE;
-    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
-    let shifted = scaled.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
-    let m = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
-    let k = ((shifted >> 52) as i64 - 1023) as f64 - if tiny { 54.0 } else { 0.0 };
+    let (m, k) = split(x);
     let f = m - 1.0;
     let d = m + 1.0;
     let d_rest = m - (d - 1.0);

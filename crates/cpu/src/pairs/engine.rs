@@ -10,7 +10,7 @@ use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zipfold_core::fold::rows::{Along, RowState};
+use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
@@ -211,7 +211,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
         // Blocks by column first, so that a panel serves all rows of the tile; pieces are put in canonical order after.
-        let mut made: Vec<(usize, usize, usize, [RowPiece; 2])> = vec![];
+        let mut made: Vec<Made> = vec![];
         for jb in tile.cols.start / BLOCK..tile.cols.end.div_ceil(BLOCK) {
             for ib in tile.rows.start / BLOCK..tile.rows.end.div_ceil(BLOCK) {
                 let clip = |b: usize, r: &Range<usize>| (b * BLOCK).max(r.start)..((b + 1) * BLOCK).min(r.end);
@@ -221,40 +221,15 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
             }
         }
-        self.push_pieces(made);
+        push_pieces(&mut self.states, made);
         Ok(())
-    }
-    /// Column-side pieces (row blocks ascending) before row-side pieces (column blocks ascending), for every row.
-    fn push_pieces(&mut self, made: Vec<(usize, usize, usize, [RowPiece; 2])>) {
-        let mut by_row = vec![];
-        for (fold, ib, jb, [row, col]) in made {
-            if let State::Rows(state) = &mut self.states[fold] {
-                state.push(col);
-            }
-            by_row.push((fold, ib, jb, row));
-        }
-        by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
-        for (fold, _, _, row) in by_row {
-            if let State::Rows(state) = &mut self.states[fold] {
-                state.push(row);
-            }
-        }
     }
     fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.engine.job;
         if job.space.is_half() && cols.end <= rows.start {
             return Ok(());
         }
-        self.pieces = job
-            .folds
-            .iter()
-            .map(|f| match f {
-                Fold::Rows(f) => {
-                    Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())])
-                }
-                _ => None,
-            })
-            .collect();
+        self.pieces = pieces(&job.folds, rows, cols);
         if let Some(zips) = &self.engine.zips {
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
