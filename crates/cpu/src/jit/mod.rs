@@ -182,6 +182,7 @@ impl Maker<'_> {
             let geo = self.geometry::<T>(*shape);
             let Some((list, placement, spare)) = self.placed(geo) else { continue };
             let good = placement.spilled == 0 && list.insts.len() <= LONGEST && placement.frame <= tile::FRAME / 16;
+            let good = good && encode::fits(&list);
             if !good && at + 1 < shapes.len() {
                 continue;
             }

@@ -68,7 +68,7 @@ impl<'j> Pruned<'j> {
         );
         let ((x, order_x), (y, order_y)) = (x, y);
         let of_y = order_y.as_deref().unwrap_or(&order_x);
-        let by_points = plan.family != "vm" && Distances::applies(job);
+        let by_points = plan.family == "points" && Distances::applies(job);
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
         let none = || Rows::empty(low.dim, 0, 0);
         let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
