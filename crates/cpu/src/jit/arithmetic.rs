@@ -17,6 +17,16 @@ impl Tile<'_> {
                 Src::Const(p) => self.power(a, p),
                 _ => Val::Nothing,
             },
+            program::Op::Binary(Binary::Div) => match reciprocal_of(&inst.src[1]) {
+                Some(factor) => {
+                    let factor = self.constant_of(factor);
+                    Val::V(self.two(Op::Mul, factor, a))
+                }
+                None => {
+                    let b = self.operand(&inst.src[1]);
+                    self.binary(Binary::Div, a, b)
+                }
+            },
             program::Op::Binary(op) => {
                 let b = self.operand(&inst.src[1]);
                 self.binary(op, a, b)
@@ -213,4 +223,13 @@ impl Tile<'_> {
         };
         if n < 0 { self.reciprocal(result) } else { result }
     }
+}
+
+/// 1/v of a power of two: multiplying by it rounds as dividing by v does.
+fn reciprocal_of(src: &Src) -> Option<f64> {
+    let Src::Const(v) = src else { return None };
+    // Far from the ends of both precisions.
+    let plain =
+        v.to_bits() & ((1 << 52) - 1) == 0 && (-100..=100).contains(&(((v.to_bits() >> 52) & 0x7ff) as i32 - 1023));
+    plain.then(|| 1.0 / v)
 }

@@ -1,6 +1,6 @@
 //! Instructions of a placed listing as bytes for AVX-512 or AVX2.
 
-use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, NONE, Op, V};
+use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, V};
 use super::registers::{Place, Placement};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
@@ -86,9 +86,12 @@ fn code(op: Op, geo: &Geometry) -> Code {
 fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
     use Code::*;
     match op {
-        Op::Range(_) => {
-            of([EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae, EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, INVALID, INVALID])
-        }
+        Op::Range(_) => of([
+            EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae,
+            EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
+            INVALID,
+            INVALID,
+        ]),
         Op::Sqrt => of([
             EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er,
             EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er,
@@ -119,7 +122,9 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             VEX_Vfmadd231pd_ymm_ymm_ymmm256,
             VEX_Vfmadd231ps_ymm_ymm_ymmm256,
         ]),
-        Op::MaskAnd => of([VEX_Kandw_kr_kr_kr, VEX_Kandw_kr_kr_kr, VEX_Vandpd_ymm_ymm_ymmm256, VEX_Vandps_ymm_ymm_ymmm256]),
+        Op::MaskAnd => {
+            of([VEX_Kandw_kr_kr_kr, VEX_Kandw_kr_kr_kr, VEX_Vandpd_ymm_ymm_ymmm256, VEX_Vandps_ymm_ymm_ymmm256])
+        }
         Op::MaskOr => of([VEX_Korw_kr_kr_kr, VEX_Korw_kr_kr_kr, VEX_Vorpd_ymm_ymm_ymmm256, VEX_Vorps_ymm_ymm_ymmm256]),
         Op::MaskXor | Op::MaskNot => {
             of([VEX_Kxorw_kr_kr_kr, VEX_Kxorw_kr_kr_kr, VEX_Vxorpd_ymm_ymm_ymmm256, VEX_Vxorps_ymm_ymm_ymmm256])
@@ -209,7 +214,11 @@ impl Writer<'_> {
         first + u32::from(n)
     }
     fn half(&self, r: Register) -> Register {
-        if self.geo.wide { Register::YMM0 + (r as u32 - Register::ZMM0 as u32) } else { Register::XMM0 + (r as u32 - Register::YMM0 as u32) }
+        if self.geo.wide {
+            Register::YMM0 + (r as u32 - Register::ZMM0 as u32)
+        } else {
+            Register::XMM0 + (r as u32 - Register::YMM0 as u32)
+        }
     }
     fn address(&self, mem: &Mem, broadcast: bool) -> MemoryOperand {
         let index = if mem.by_k { COMPONENT } else { Register::None };
@@ -490,8 +499,14 @@ impl Writer<'_> {
         let (from, to) = (self.read(v, 0)?, self.target(inst)?);
         let wide = self.geo.wide;
         let pick = |a, b| if wide { a } else { b };
-        let (widen, add) = (pick(EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, VEX_Vcvtps2pd_ymm_xmmm128), pick(EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, VEX_Vaddpd_ymm_ymm_ymmm256));
-        let (store, high) = (pick(EVEX_Vmovupd_zmmm512_k1z_zmm, VEX_Vmovupd_ymmm256_ymm), pick(EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8, VEX_Vextractf128_xmmm128_ymm_imm8));
+        let (widen, add) = (
+            pick(EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, VEX_Vcvtps2pd_ymm_xmmm128),
+            pick(EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, VEX_Vaddpd_ymm_ymm_ymmm256),
+        );
+        let (store, high) = (
+            pick(EVEX_Vmovupd_zmmm512_k1z_zmm, VEX_Vmovupd_ymmm256_ymm),
+            pick(EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8, VEX_Vextractf128_xmmm128_ymm_imm8),
+        );
         for half in 0..2 {
             let place = Mem { disp: mem.disp + (half * self.geo.vector()) as i64, ..mem };
             let place = self.address(&place, false);

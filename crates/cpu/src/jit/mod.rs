@@ -107,7 +107,8 @@ impl<T: Real> Code<T> {
         }
         let mut vectors = Aligned::zeros(low.constants.len() * low.dim);
         vectors.iter_mut().zip(low.constants.iter().flatten()).for_each(|(to, v)| *to = T::of(*v));
-        let pages = memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
+        let pages =
+            memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
         Ok(Code { pages, tiles: [many, one], frame: maker.frame, pool, vectors })
     }
     /// Numbers that a frame takes.
@@ -221,7 +222,9 @@ impl Maker<'_> {
             for vectors in [all, all - 3] {
                 let supply = registers::Supply { vectors, masks: (1, 8) };
                 match registers::place(&list, supply, frame, geo.vector()) {
-                    Some(placement) if !placement.in_memory || vectors < all => return Some((list, placement, vectors)),
+                    Some(placement) if !placement.in_memory || vectors < all => {
+                        return Some((list, placement, vectors));
+                    }
                     Some(_) => {}
                     None => break,
                 }

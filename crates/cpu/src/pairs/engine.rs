@@ -4,16 +4,16 @@ use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
 use super::program::{Program, compile};
-use crate::jit::{self, Code};
-use zipfold_core::pair::lower::Lowered;
 use super::prune::Pruned;
 use super::rows::Rows;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
+use crate::jit::{self, Code};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
@@ -96,8 +96,14 @@ impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
-        let engine = |vm, zips, distances, pruned| {
-            Engine { job, vm, zips, distances, pruned, stop: None, kept: Kept::default() }
+        let engine = |vm, zips, distances, pruned| Engine {
+            job,
+            vm,
+            zips,
+            distances,
+            pruned,
+            stop: None,
+            kept: Kept::default(),
         };
         let idle = || Vm::idle(low, plan.isa);
         if plan.prune.is_on()

@@ -2,7 +2,7 @@
 //! columns, one row of x at a time (family *vm*).
 
 use super::lanes::{self, Lanes, Real, Val};
-use super::program::{compile, Acc, Inst, Op, Program, Src, StageProgram};
+use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
 use crate::jit::{self, Aligned, Code};
 use std::ops::Range;

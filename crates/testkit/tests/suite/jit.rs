@@ -1,9 +1,9 @@
 //! Code made for a formula gives the bits of the evaluator that takes it step by step: random formulas, with what numbers can
 //! be, for more rows than a tile, on every instruction set. 2 000 formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
-use zipfold::pairs;
 use zipfold::cpu::jit::Code;
 use zipfold::cpu::pairs::program::compile;
+use zipfold::pairs;
 use zipfold::plan::{Isa, Settings};
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
@@ -14,20 +14,8 @@ use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
 use zipfold_testkit::{Lcg, formulas};
 
 /// What makes code differ from code: signed zeros, denormals, the ends of the range, NaN.
-const ODD: [f64; 12] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    5e-324,
-    -2.2e-308,
-    1e308,
-    -1e308,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::NAN,
-    0.5,
-];
+const ODD: [f64; 12] =
+    [0.0, -0.0, 1.0, -1.0, 5e-324, -2.2e-308, 1e308, -1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5];
 
 fn rows(lcg: &mut Lcg, n: usize, d: usize, odd: bool) -> Table {
     let one = |lcg: &mut Lcg| match lcg.below(if odd { 3 } else { 12 }) {

@@ -10,11 +10,11 @@ mod verdict;
 mod walk;
 
 use super::engine::{Sink, UnitState, compiled};
-use crate::jit;
 use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
+use crate::jit;
 use std::sync::atomic::AtomicBool;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};

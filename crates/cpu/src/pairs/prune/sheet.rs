@@ -3,8 +3,8 @@
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::histogram::Counts;
 use crate::kernels::top_k::TopK;
-use crate::pairs::vm::Scratch;
 use crate::pairs::points::Distances;
+use crate::pairs::vm::Scratch;
 use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::Job;
