@@ -5,7 +5,7 @@ use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
 
 /// An operand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Src {
     /// A register.
     Reg(usize),
@@ -28,7 +28,7 @@ pub enum Src {
 }
 
 /// What an instruction does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
     /// A function of one operand.
     Unary(Unary),
@@ -39,7 +39,7 @@ pub enum Op {
 }
 
 /// One instruction over all lanes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inst {
     /// What.
     pub op: Op,

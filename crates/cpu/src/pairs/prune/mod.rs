@@ -9,11 +9,12 @@ mod tree;
 mod verdict;
 mod walk;
 
-use super::engine::{Sink, UnitState};
+use super::engine::{Sink, UnitState, compiled};
 use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
+use crate::jit;
 use std::sync::atomic::AtomicBool;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};
@@ -67,18 +68,21 @@ impl<'j> Pruned<'j> {
         );
         let ((x, order_x), (y, order_y)) = (x, y);
         let of_y = order_y.as_deref().unwrap_or(&order_x);
-        let by_points = plan.family != "vm" && Distances::applies(job);
+        let by_points = plan.family == "points" && Distances::applies(job);
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
         let none = || Rows::empty(low.dim, 0, 0);
         let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
-        let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
+        let program = compile(low);
+        let code = if by_points { None } else { compiled(plan, low, &program, false) };
+        let lanes = if code.is_some() { jit::lanes::<f64>(plan.isa) } else { BLOCK };
+        let panels = || if by_points { none() } else { Rows::arranged_by_strip(low, &y.values, of_y, lanes) };
         // Points meet leaves by groups, not by rows.
         let singles: &[u32] = if by_points { &[] } else { &order_x };
         let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, &order_x, GROUP));
         let columns = || (panels(), Tree::new(&y, of_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
         let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
-        let vm = Vm { low, program: compile(low), x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa };
+        let vm = Vm { low, program, x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa, code };
         let doubled = mode == prune::Mode::Doubled;
         let space = prune::walked(job, plan.prune);
         let best_first = looks_for_best(job);
