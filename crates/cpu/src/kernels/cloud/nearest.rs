@@ -165,17 +165,27 @@ fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut Batch, bound: f64) -> Option<us
         near |= s.bits(s.le(unsafe { s.load(batch.least.as_ptr().add(at)) }, limit)) << at;
     }
     batch.open &= near;
-    let mut bits = batch.open;
-    if bits == 0 {
+    if batch.open == 0 {
         return None;
     }
-    let mut best = bits.trailing_zeros() as usize;
-    bits &= bits - 1;
-    while bits != 0 {
-        let lane = bits.trailing_zeros() as usize;
-        bits &= bits - 1;
-        best = if batch.least[lane] < batch.least[best] { lane } else { best };
+    // The least of the open ones, without a branch: how many there are cannot be foretold.
+    let at = |at: usize| {
+        // SAFETY: `least` holds FAN values, and N divides FAN.
+        let value = unsafe { s.load(batch.least.as_ptr().add(at)) };
+        s.blend(s.mask(batch.open >> at & first_lanes(S::N)), value, s.splat(f64::INFINITY))
+    };
+    let least = (S::N..FAN).step_by(S::N).fold(at(0), |least, next| s.min(least, at(next)));
+    let mut lanes = [f64::INFINITY; 16];
+    // SAFETY: the array holds N ≤ 16 lanes.
+    unsafe { s.store(least, lanes.as_mut_ptr()) };
+    let four: [f64; 4] = std::array::from_fn(|l| lanes[l].min(lanes[l + 4]));
+    let best = s.splat(four[0].min(four[1]).min(four[2].min(four[3])));
+    let mut found = 0;
+    for at in (0..FAN).step_by(S::N) {
+        // SAFETY: as above.
+        found |= s.bits(s.le(unsafe { s.load(batch.least.as_ptr().add(at)) }, best)) << at;
     }
-    batch.open &= !(1 << best);
-    Some(best)
+    let lane = (found & batch.open).trailing_zeros() as usize;
+    batch.open &= !(1 << lane);
+    Some(lane)
 }

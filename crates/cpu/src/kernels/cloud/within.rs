@@ -51,13 +51,14 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         let lengths = self.measure.lengths::<S, D>(s);
         let slack = slacks::<S, D>(s, self.measure, self.x);
         let mut found = Found { boxes: Level { count: 0, stride: 0, first: vec![], second: vec![] }, leaves: vec![] };
+        let mut matches = [0u32; ROOM + LEAF + 16];
         let mut seen = 0;
         let mut start = self.rows.start;
         while start < self.rows.end {
             let end = self.rows.end.min((start / GROUP + 1) * GROUP);
             self.collect::<S, D, F>(s, start..end, &lengths, &mut found);
             for row in start..end {
-                seen += self.row::<S, D, F>(s, row, (&lengths, &slack), &found)?;
+                seen += self.row::<S, D, F>(s, row, (&lengths, &slack), &found, &mut matches)?;
             }
             start = end;
         }
@@ -123,11 +124,11 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         row: usize,
         (lengths, slack): (&[S::V; D], &[S::V; D]),
         found: &Found,
+        matches: &mut [u32; ROOM + LEAF + 16],
     ) -> Result<u64, E> {
         let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
         let mine = Extent::point::<F>(x, slack);
         let limit = s.splat(self.limit);
-        let mut matches = [0u32; ROOM + LEAF + 16];
         let (mut len, mut seen) = (0, 0);
         for batch in (0..found.leaves.len()).step_by(S::N) {
             // SAFETY: the boxes side by side have FAN ≥ N places of padding.
