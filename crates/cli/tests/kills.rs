@@ -107,6 +107,23 @@ fn a_histogram_survives_fifty_kills() {
 }
 
 #[test]
+fn pruned_neighbours_survive_fifty_kills() {
+    let folder = folder("neighbours", 20_000);
+    disturb(&folder, "knn a.csv -k 30 --threads 2 --set isa=scalar --set prune=on --set tile.rows=128", "npz");
+}
+
+#[test]
+fn a_pruned_join_survives_fifty_kills() {
+    let folder = folder("join", 20_000);
+    let where_ = "abs(x[0]-y[0])+abs(x[1]-y[1])<0.02";
+    disturb(
+        &folder,
+        &format!("join a.csv --self --where {where_} --threads 2 --set prune=on --set tile.rows=128"),
+        "npz",
+    );
+}
+
+#[test]
 fn a_matrix_survives_fifty_kills() {
     let folder = folder("matrix", 3000);
     disturb(&folder, &format!("dist a.csv --memory 64MiB {SLOWLY}"), "npy", 0.0);

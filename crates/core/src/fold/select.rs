@@ -82,13 +82,24 @@ impl SelectState {
             return;
         }
         if self.values.is_empty() {
-            sort_by_row(&mut self.pairs, |p| p.0);
+            sort_pairs(&mut self.pairs);
             return;
         }
         let mut both: Vec<_> = self.pairs.drain(..).zip(self.values.drain(..).map(f64::to_bits)).collect();
         sort_by_row(&mut both, |(pair, _)| pair.0);
         (self.pairs, self.values) = both.into_iter().map(|(p, v)| (p, f64::from_bits(v))).unzip();
     }
+}
+
+/// Sorts pairs, as single numbers where their halves fit.
+fn sort_pairs(pairs: &mut Vec<(u64, u64)>) {
+    if pairs.iter().any(|p| (p.0 | p.1) >> 32 != 0) {
+        sort_by_row(pairs, |p| p.0);
+        return;
+    }
+    let mut packed: Vec<u64> = pairs.iter().map(|p| p.0 << 32 | p.1).collect();
+    sort_by_row(&mut packed, |p| p >> 32);
+    pairs.iter_mut().zip(packed).for_each(|(pair, p)| *pair = (p >> 32, p & u64::from(u32::MAX)));
 }
 
 /// Sorts by row first: a counting sort over the rows, where there are not many more of them than items, then each row.
