@@ -38,15 +38,20 @@ fn main() {
         let tables = tables(&b);
         let logs: Vec<Table> = tables.iter().map(logarithm).collect();
         let (linear, log) = (Entries::Values, Entries::Logs);
-        let runs = [
-            run::<f32>(&b, &tables, linear),
-            run::<f64>(&b, &tables, linear),
-            run::<f32>(&b, &logs, log),
-            run::<f64>(&b, &logs, log),
-            true_logs(&b, &logs),
+        let runs: [&dyn Fn() -> (f64, f64); NAMES.len()] = [
+            &|| run::<f32>(&b, &tables, linear),
+            &|| run::<f64>(&b, &tables, linear),
+            &|| run::<f32>(&b, &logs, log),
+            &|| run::<f64>(&b, &logs, log),
+            &|| true_logs(&b, &logs),
         ];
-        let of: serde_json::Map<String, serde_json::Value> =
-            NAMES.iter().zip(runs).map(|(n, r)| ((*n).to_string(), serde_json::json!(r))).collect();
+        let wanted = |name: &str| args.get(1).is_none_or(|only| only == name);
+        let of: serde_json::Map<String, serde_json::Value> = NAMES
+            .iter()
+            .zip(runs)
+            .filter(|(n, _)| wanted(n))
+            .map(|(n, r)| ((*n).to_string(), serde_json::json!(r())))
+            .collect();
         println!("{}", serde_json::json!({"flop": b.flop, "seconds and total": of}));
     }
 }

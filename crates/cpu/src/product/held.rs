@@ -32,10 +32,10 @@ pub struct Spares {
 /// A block that waits, and its reservation.
 pub type Spare<T> = (Vec<T>, Reservation);
 
-/// Bytes from which a block is worth keeping: below, the allocator keeps it itself.
-const KEPT: usize = 1 << 20;
+/// Bytes from which a block is worth keeping: smaller ones the allocator keeps itself.
+const KEPT: usize = 1 << 16;
 /// Blocks of a type that wait at one time, and the bytes that they may take together.
-const SPARES: usize = 8;
+const SPARES: usize = 16;
 const SPARE_BYTES: usize = 256 << 20;
 
 impl Room {

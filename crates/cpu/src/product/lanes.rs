@@ -45,7 +45,7 @@ fn widest(len: usize, work: impl Loop) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
 fn avx512(work: impl Loop) {
-    work.run::<false>();
+    work.run::<true>();
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -143,15 +143,18 @@ fn extremes<T: Real>(values: &[T], floor: f64) -> (f64, f64) {
     impl<T: Real> Loop for Extremes<'_, T> {
         #[inline(always)]
         fn run<const FMA: bool>(self) {
-            let Extremes(values, floor, [low, high]) = self;
+            let Extremes(values, floor, found) = self;
             let none = T::of(f64::INFINITY);
+            // Lanes of its own stay in registers.
+            let [mut low, mut high] = *found;
             for chunk in values.chunks(16) {
-                for ((l, h), v) in low.iter_mut().zip(high.iter_mut()).zip(chunk) {
+                for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
                     let above = if *v > floor { *v } else { none };
                     *l = if above < *l { above } else { *l };
                     *h = if *v > *h { *v } else { *h };
                 }
             }
+            *found = [low, high];
         }
     }
     let mut found = [[T::of(f64::INFINITY); 16], [T::of(floor); 16]];
