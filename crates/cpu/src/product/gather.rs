@@ -109,13 +109,16 @@ impl Picked<'_> {
     pub fn copy<U: Real>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
         let tiles = Tiles::new(self.digits);
         let target = Target(to.as_mut_ptr(), to.len());
+        let last = tiles.inner.iter().copied().max().unwrap_or(0);
         let tile = |(source, result): &(usize, usize)| {
             for (s, r) in &tiles.blocks {
                 let (from, to) = (&self.values[self.base + source + s..], target.block(result + r, tiles.block));
                 if tiles.inner.is_empty() {
                     to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
                 } else {
-                    to.iter_mut().zip(&tiles.inner).for_each(|(t, o)| *t = of(from[*o]));
+                    let from = &from[..=last];
+                    // SAFETY: no offset of a block is above `last`, which is within `from`.
+                    to.iter_mut().zip(&tiles.inner).for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
                 }
             }
         };
