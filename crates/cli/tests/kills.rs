@@ -160,3 +160,28 @@ fn an_interrupted_run_says_how_to_go_on() {
     }
     fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A torus of binary variables with random tables, in the UAI format.
+fn torus(side: usize) -> String {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let pairs = (0..side * side).flat_map(|at| {
+        let (r, c) = (at / side, at % side);
+        [(at, r * side + (c + 1) % side), (at, (r + 1) % side * side + c)]
+    });
+    let (mut scopes, mut tables) = (String::new(), String::new());
+    for (a, b) in pairs {
+        scopes += &format!("2 {a} {b}\n");
+        tables += "4";
+        (0..4).for_each(|_| tables += &format!(" {}", random.next() + 0.1));
+        tables += "\n";
+    }
+    let cards = vec!["2"; side * side].join(" ");
+    format!("MARKOV\n{}\n{cards}\n{}\n{scopes}{tables}", side * side, 2 * side * side)
+}
+
+#[test]
+fn killed_slices_of_a_network_go_on_to_the_same_bits() {
+    let folder = folder("slices", 1);
+    fs::write(folder.join("torus.uai"), torus(11)).unwrap();
+    disturb(&folder, "infer torus.uai --task mar --memory 17MiB", "MAR");
+}
