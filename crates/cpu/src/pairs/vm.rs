@@ -3,6 +3,7 @@
 use super::lanes::{self, Lanes, Real, Val};
 use super::program::{Acc, Inst, Op, Program, Src, StageProgram};
 use super::rows::Rows;
+use std::sync::Arc;
 use zipfold_core::Cell;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
@@ -28,7 +29,7 @@ pub struct Vm<'j, T> {
     /// The lowered formula.
     pub low: &'j Lowered,
     /// Its program.
-    pub program: Program,
+    pub program: Arc<Program>,
     /// Hoisted rows of x.
     pub x: Rows<T>,
     /// Hoisted panels of y.
