@@ -56,7 +56,7 @@ def cdist(
         In which the values are computed; f64 unless ``out`` is float32.
     **kwargs
         Options of the metric (``p``, ``w``, ``V``, ``VI``, ``base``), parameters of the formula or function; and
-        ``threads``, ``memory``, ``progress``.
+        ``threads``, ``memory``, ``device``, ``progress``.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _dense(
         checked_precision(precision)
     if name is not None and not kwargs:
         return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
-    how = {key: kwargs.pop(key) for key in ("threads", "memory", "progress", "plan") if key in kwargs}
+    how = {key: kwargs.pop(key) for key in ("threads", "memory", "device", "progress", "plan") if key in kwargs}
     name, formula, options = pair(metric, kwargs, a.shape[1])
     return _zipfold.dense(a, b, name, formula, options, condensed, out, precision, given(**how))
 

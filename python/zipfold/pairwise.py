@@ -238,8 +238,8 @@ def pairwise_distances_chunked(
     step = max(1, int(limit // max(8 * m, 1)))
     options = _derived(a, b, metric, kwds) | _threads(n_jobs, kwds)
     for first in range(0, n, step):
-        whole = b is None and step >= n
-        part = _matrix(a[first : first + step], None if whole else a if b is None else b, metric, dict(options))
+        at_once = b is None and step >= n
+        part = _matrix(a[first : first + step], None if at_once else a if b is None else b, metric, dict(options))
         yield part if reduce_func is None else _reduced(reduce_func, part, first)
 
 

@@ -36,7 +36,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let problem = case.problem()?;
     let data = case.data(&problem)?;
     let options = Options { threads: 1, ..Options::default() };
-    let problem = with_ranges(&problem, &data, &options)?;
+    let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
     let machine = zipfold::cpu::detect(1, 1 << 32);
     zipfold::plan::choose(&job, &machine, &case.rest.set)?;

@@ -6,6 +6,7 @@ use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
 use crate::jit::{self, Aligned, Code};
 use std::ops::Range;
+use std::sync::Arc;
 use zipfold_core::Cell;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
@@ -54,7 +55,7 @@ pub struct Vm<'j, T> {
     /// The lowered formula.
     pub low: &'j Lowered,
     /// Its program.
-    pub program: Program,
+    pub program: Arc<Program>,
     /// Hoisted rows of x.
     pub x: Rows<T>,
     /// Hoisted panels of y.
