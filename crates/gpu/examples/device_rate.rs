@@ -1,4 +1,6 @@
-//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small]`. One JSON line a workload; dense results stay on the device.
+//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME] [+key=value,…]…`. One JSON line a workload; dense
+//! results stay on the device. With choices after `+`, the workloads of that name without choices of their own are run with
+//! each of them.
 
 use std::collections::BTreeMap;
 use zipfold_core::problem::Problem;
@@ -105,20 +107,20 @@ fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
     describe(&problem, Data { x: table(1, scale(n), d), y, weights: vec![] })
 }
 
-fn measure(work: &Work, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
     let job = job(work, small)?;
     let Wanted::Device(runtime, index) = wanted else {
         return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
     };
     let device = open(runtime, index)?;
-    let pairs = work.7.split(',').filter_map(|c| c.split_once('='));
+    let pairs = set.split(',').filter_map(|c| c.split_once('='));
     let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
     settings.insert("device.tile".into(), (1usize << 20).to_string());
     let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
     let engine = Engine::load(&job, &plan, device)?;
     let tiles = plan.tiling.tiles(&job.space);
     engine.time(&tiles)?;
-    let repeats = if small { 1 } else { 3 };
+    let repeats = if small { 1 } else { 5 };
     let mut seconds = (0..repeats).map(|_| engine.time(&tiles)).collect::<zipfold_core::Result<Vec<f64>>>()?;
     seconds.sort_by(f64::total_cmp);
     let s = seconds[seconds.len() / 2];
@@ -127,7 +129,7 @@ fn measure(work: &Work, wanted: Wanted, small: bool) -> zipfold_core::Result<Str
     Ok(format!(
         "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"predicted\":{:.5},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
         work.0,
-        work.7,
+        set,
         engine.family(),
         job.space.n,
         job.space.m,
@@ -142,11 +144,18 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
     let small = args.iter().any(|a| a == "small");
-    let only = args.iter().skip(1).find(|a| *a != "small");
+    let only = args.iter().skip(1).find(|a| *a != "small" && !a.starts_with('+'));
+    let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
     for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
-        match wanted.clone().and_then(|w| measure(work, w, small)) {
-            Ok(line) => println!("{line}"),
-            Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{}\",\"error\":{:?}}}", work.0, work.7, e.to_string()),
+        let mut run = vec![work.7];
+        if !sets.is_empty() {
+            run = if work.7.is_empty() { sets.clone() } else { vec![] };
+        }
+        for set in run {
+            match wanted.clone().and_then(|w| measure(work, set, w, small)) {
+                Ok(line) => println!("{line}"),
+                Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{set}\",\"error\":{:?}}}", work.0, e.to_string()),
+            }
         }
     }
 }

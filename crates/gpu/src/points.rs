@@ -3,6 +3,7 @@
 
 use crate::bound::{Bounds, Ranges, ranges};
 use crate::emit::folds::{self, Band};
+use crate::emit::nearest;
 use crate::emit::pair::RootText;
 use crate::emit::sweep::{self, FoldText, Shape, THREADS};
 use crate::emit::{header, pair};
@@ -62,8 +63,6 @@ pub fn folds(job: &Job) -> bool {
         return false;
     }
     match job.folds.as_slice() {
-        // Sums of exponentials went wrong for single rows of diagonal spaces on PoCL: the host folds their values.
-        [Fold::Rows(f)] if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => false,
         [Fold::Rows(f)] => f.width == 1 && f.stride() <= MOST_STATE,
         [Fold::Nearest(_) | Fold::Select(_)] => true,
         [Fold::Histogram(h)] => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
@@ -171,11 +170,13 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
     for (anchor, cells) in sides(job) {
         let anchors = chosen(plan, "points.anchors", default_anchors(job, precision, filter.is_some()), 8)?;
         let blocks = chosen(plan, "points.blocks", 1, 16)?;
+        let unroll = chosen(plan, "points.unroll", 2, 16)?;
         let clean = filter.is_some() || ranges.is_some_and(|r| is_clean(job, r));
         let shape = Shape {
             anchor,
             anchors,
             blocks,
+            unroll,
             precision,
             filter: filter.is_some(),
             cells,
@@ -210,7 +211,7 @@ fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
     match (&job.folds[0], precision) {
         _ if width > 8 => 1,
         (Fold::Histogram(_), Precision::F32) => 2,
-        (Fold::Nearest(f), Precision::F32) if f.k > 4 => 1,
+        (Fold::Nearest(f), Precision::F32) if f.k > 16 => 1,
         (Fold::Rows(_), Precision::F32) if !filter => 2,
         (_, Precision::F32) => 4,
         _ => 1,
@@ -220,7 +221,11 @@ fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
 /// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
 fn span(fold: &Fold, units: usize, groups: usize, others: usize) -> usize {
     let panels = others.div_ceil(128);
-    let wanted = (units * 16).div_ceil(groups).max(1);
+    // Neighbours and extremes look for candidates anew in every span: one wave of blocks.
+    let wanted = match fold {
+        Fold::Nearest(_) => (units * 6).div_ceil(groups).max(1),
+        _ => (units * 16).div_ceil(groups).max(1),
+    };
     let least = match fold {
         Fold::Histogram(h) => (h.cells() / 64).clamp(8, 4096),
         Fold::Nearest(_) => 256,
@@ -289,7 +294,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
     let text: FoldText = match &job.folds[0] {
         Fold::Rows(f) if filter.is_some() => {
             root = f.root;
-            folds::nearest(job, &as_nearest(f), shape, band)
+            nearest::nearest(job, &as_nearest(f), shape, band)
         }
         Fold::Rows(f) => {
             root = f.root;
@@ -297,7 +302,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         }
         Fold::Nearest(f) => {
             root = f.root;
-            folds::nearest(job, f, shape, band)
+            nearest::nearest(job, f, shape, band)
         }
         Fold::Histogram(h) => {
             root = h.axes[0].root;
@@ -314,8 +319,13 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
     };
     let text = folds::with_tally(text, shape);
     let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
+    let lists = match &job.folds[0] {
+        Fold::Rows(f) if shape.filter => nearest::functions(&as_nearest(f), shape),
+        Fold::Nearest(f) => nearest::functions(f, shape),
+        _ => String::new(),
+    };
     let kernel = sweep::kernel("zf_sweep", job, shape, &text);
-    Ok(header(runtime) + &exact + &kernel)
+    Ok(header(runtime) + &exact + &lists + &kernel)
 }
 
 fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
@@ -473,17 +483,23 @@ impl Launch<'_> {
     }
     fn nearest(&self, f: &zipfold_core::fold::Nearest, state: &mut NearestState) -> Result<Tally> {
         let (values, indices, tally) = self.lists(f.k)?;
-        let n = self.anchors.len();
-        let lanes = n * self.grid.y as usize;
-        for s in 0..self.grid.y as usize {
-            let list = |lane: usize| {
-                let places = (0..f.k).map(|p| p * lanes + s * n + lane);
-                let some = places.take_while(|at| indices[*at] != NONE);
-                some.map(|at| (values[at], u64::from(indices[at]))).collect::<Vec<_>>()
-            };
-            let lists: Vec<_> = (0..n).into_par_iter().map(list).collect();
-            state.merge(f, &NearestState::of_rows(self.anchors.start, lists));
-        }
+        let (n, spans) = (self.anchors.len(), self.grid.y as usize);
+        let (values, indices) = (&values, &indices);
+        let list = |lane: usize| {
+            let places = (0..f.k).map(move |p| p * n * spans + lane);
+            let some = places.take_while(|at| indices[*at] != NONE);
+            some.map(|at| (values[at], u64::from(indices[at])))
+        };
+        let best = |row: usize| {
+            let mut found: Vec<_> = (0..spans).flat_map(|s| list(s * n + row)).collect();
+            if spans > 1 {
+                found.sort_unstable_by(zipfold_core::fold::nearest::order);
+                found.truncate(f.k);
+            }
+            found
+        };
+        let rows: Vec<_> = (0..n).into_par_iter().map(best).collect();
+        state.take(f, NearestState::of_rows(self.anchors.start, rows));
         Ok(tally)
     }
     fn histogram(&self, state: &mut HistogramState) -> Result<Tally> {

@@ -7,10 +7,11 @@ use zipfold_core::fold::Fold;
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 9] = [
+pub const KEYS: [&str; 10] = [
     "device.tile",
     "points.anchors",
     "points.blocks",
+    "points.unroll",
     "hist.copies",
     "bins",
     "filter",

@@ -26,7 +26,8 @@ pub struct NearestState {
     rows: Vec<Vec<Neighbour>>,
 }
 
-fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
+/// By value, NaN last, then by index.
+pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     let by_value = a.0.partial_cmp(&b.0).unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
     by_value.then(a.1.cmp(&b.1))
 }
@@ -68,6 +69,17 @@ impl NearestState {
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {
             self.merge_row(fold, part.start + at, theirs);
+        }
+    }
+    /// Adds candidates of another part; lists of rows that had none are moved.
+    pub fn take(&mut self, fold: &Nearest, part: NearestState) {
+        for (at, theirs) in part.rows.into_iter().enumerate() {
+            let row = part.start + at;
+            if self.rows[row - self.start].is_empty() {
+                self.rows[row - self.start] = theirs;
+            } else {
+                self.merge_row(fold, row, &theirs);
+            }
         }
     }
     /// Adds candidates of another part, whose row r is row `order[r]` here.

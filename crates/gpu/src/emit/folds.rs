@@ -3,11 +3,8 @@
 use super::sweep::{FoldText, Shape, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Closed, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
+use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp, Select, SelectKind};
 use zipfold_core::{Job, Precision};
-
-/// Neighbours up to which a row's list stays in registers.
-pub const IN_REGISTERS: usize = 16;
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -126,105 +123,14 @@ fn exponentials(
         let _ = writeln!(absorb, "part[q][{p}] += e * {};", weight(p - 2));
     }
     out.absorb = absorb + "}";
+    // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the first thread of a block does.
     out.after = every(&format!(
-        "if (part[q][1] != 0.0 || part[q][0] != -ZF_INF_D) {{ const double top = zf_max_d(total[q][0], part[q][0]);\n\
+        "{{ const double top = zf_max_d(total[q][0], part[q][0]);\n\
          const double ea = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
          const double eb = part[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(part[q][0] - top);\n\
          for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * ea + part[q][p] * eb;\n\
          total[q][0] = top; {reset} }}"
     ));
-}
-
-/// The k nearest of every anchor: sorted lists in registers, or in global memory where k is large.
-pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) -> FoldText {
-    let (ip, k) = (shape.anchors, f.k);
-    let value = number(job, f.root, shape.precision);
-    let value = if f.largest { format!("(-{value})") } else { value };
-    let registers = k <= IN_REGISTERS;
-    let mut out = FoldText { args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(), ..FoldText::default() };
-    let place = "const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0);";
-    let none = "0xffffffffu";
-    let every = |text: &str| format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n");
-    let _ = writeln!(out.state, "double worst[{ip}]; zf_u32 full[{ip}];");
-    if registers {
-        let _ = writeln!(out.state, "double best_v[{ip}][{k}]; zf_u32 best_i[{ip}][{k}];");
-        out.state += &every(&format!(
-            "worst[q] = 0.0; full[q] = 0u; ZF_UNROLL for (int p = 0; p < {k}; p++) {{ best_v[q][p] = 0.0; best_i[q][p] = {none}; }}"
-        ));
-    } else {
-        out.state += &every(&format!(
-            "worst[q] = 0.0; full[q] = 0u; if (a[q] < a1) {{ {place} for (int p = 0; p < {k}; p++) near_i[p * lanes + slot] = {none}; }}"
-        ));
-    }
-    let insert = if registers {
-        format!(
-            "{{ double cv = v; zf_u32 ci = b; int moved = 0;\n\
-             ZF_UNROLL for (int p = 0; p < {k}; p++) {{ if (moved || best_i[q][p] == {none} || cv < best_v[q][p] || (best_v[q][p] != best_v[q][p] && cv == cv)) \
-             {{ const double tv = best_v[q][p]; const zf_u32 ti = best_i[q][p]; best_v[q][p] = cv; best_i[q][p] = ci; cv = tv; ci = ti; moved = 1; }} }}\n\
-             full[q] = best_i[q][{last}] != {none}; worst[q] = best_v[q][{last}]; }}",
-            last = k - 1
-        )
-    } else {
-        format!(
-            "{{ {place} zf_u32 p = full[q] < {k}u ? full[q] : {last}u;\n\
-             while (p > 0u) {{ const double pv = near_v[(p - 1u) * lanes + slot]; if (!(v < pv || (pv != pv && v == v))) break; \
-             near_v[p * lanes + slot] = pv; near_i[p * lanes + slot] = near_i[(p - 1u) * lanes + slot]; p--; }}\n\
-             near_v[p * lanes + slot] = v; near_i[p * lanes + slot] = b; if (full[q] < {k}u) full[q]++;\n\
-             worst[q] = full[q] == {k}u ? near_v[{last}u * lanes + slot] : 0.0; }}",
-            last = k - 1
-        )
-    };
-    let filled = if registers { "full[q] != 0u".to_string() } else { format!("full[q] == {k}u") };
-    let decide = format!("if (!({filled}) || v < worst[q] || (worst[q] != worst[q] && v == v)) {insert}");
-    match band {
-        None => out.absorb = format!("{{ const double v = (double){value};\n{decide} }}"),
-        Some(band) => filter_nearest(&mut out, (job, shape), (f.largest, &value), &decide, &filled, band),
-    }
-    if registers {
-        let store = format!(
-            "if (a[q] < a1) {{ {place} for (int p = 0; p < {k}; p++) {{ near_v[p * lanes + slot] = best_v[q][p]; near_i[p * lanes + slot] = best_i[q][p]; }} }}"
-        );
-        out.finish = format!(
-            "ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {} }}\n",
-            store.replace("for (int p", "ZF_UNROLL for (int p")
-        );
-    }
-    out
-}
-
-/// Only values that may beat the worst kept, by the bound of single precision, are computed in double precision: the step
-/// marks them, and they are settled after it.
-fn filter_nearest(
-    out: &mut FoldText,
-    (job, shape): (&Job, &Shape),
-    (largest, value): (bool, &str),
-    decide: &str,
-    filled: &str,
-    (absolute, relative): (f64, f64),
-) {
-    let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
-    out.state = format!("float limit[{ip}];\n{}", out.state);
-    let _ = write!(out.state, "ZF_UNROLL for (int q = 0; q < {ip}; q++) limit[q] = ZF_INF_F;\n    ");
-    let exact = "zf_exact(x_wide, y_wide, c_wide, i, j)";
-    let exact = if largest { format!("(-{exact})") } else { exact.to_string() };
-    let raise = format!(
-        "if ({filled}) {{ const double w = worst[q] + {absolute:e} + zf_abs_d(worst[q]) * {relative:e}; \
-         limit[q] = (float)w; limit[q] += zf_abs_f(limit[q]) * 1e-6f + 1e-37f; }}"
-    );
-    out.open = "zf_u32 odd = 0u;".into();
-    out.absorb = format!("if ({value} <= limit[q]) odd |= 1u << (q * {step}u + u);");
-    let (i, j) = places(shape);
-    out.settle = format!(
-        "if (odd != 0u) {{ ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ zf_u32 left = (odd >> (q * {step}u)) & {mask}u;\n\
-         while (left != 0u) {{ const zf_u32 b = base + jj + ZF_LOWEST(left); left &= left - 1u; const zf_u32 i = {i}, j = {j};\n\
-         const double v = {exact};\n{decide}\n{raise} }} }} }}",
-        mask = (1u32 << step) - 1
-    );
-}
-
-/// The row of x and of y of anchor `q` and other `b`.
-fn places(shape: &Shape) -> (&'static str, &'static str) {
-    if shape.anchor == zipfold_core::pair::tree::Side::X { ("a[q]", "b") } else { ("b", "a[q]") }
 }
 
 /// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end.
@@ -248,8 +154,9 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
         );
         at += axis.compared.len();
     }
+    // One counter more than cells: what single precision cannot place is counted there, without a branch.
     let count = if copies > 0 {
-        let _ = write!(out.shared, "ZF_SHARED zf_u32 bins[{}];", cells * copies);
+        let _ = write!(out.shared, "ZF_SHARED zf_u32 bins[{}];", (cells + 1) * copies);
         out.state = format!(
             "for (zf_u32 s = tid; s < {}u; s += 128u) bins[s] = 0u;\n    const zf_u32 copy = tid % {copies}u; (void)copy;\n    ZF_BARRIER();",
             cells * copies
@@ -272,7 +179,8 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
                 out.open = "zf_u32 odd = 0u;".into();
                 out.settle = settle_bins(ip, step, &place, &count, shape);
             }
-            band.decide(&value, &count, f.axes[0].bins(), super::sweep::step(&job.low, shape))
+            let spare = if copies > 0 { Some(cells) } else { None };
+            band.decide(&value, &count, f.axes[0].bins(), super::sweep::step(&job.low, shape), spare)
         }
     };
     out
@@ -315,7 +223,7 @@ pub struct Band {
 impl Band {
     /// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
     /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
-    fn decide(&self, value: &str, count: &str, bins: usize, step: usize) -> String {
+    fn decide(&self, value: &str, count: &str, bins: usize, step: usize, spare: Option<usize>) -> String {
         let u = f64::from(f32::EPSILON) / 2.0;
         let (position, constant, slope) = if self.squared {
             let r = format!("zf_sqrt_fast({value})");
@@ -330,7 +238,7 @@ impl Band {
         let floor = if self.lo == 0.0 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
         let text = format!(
             "{{ float t = zf_fma_f({position}, {}, {});\n{floor}t = t < {top} ? t : {top};\nconst float m = t + 12582912.0f;\n\
-             const zf_u32 cell = zf_bits_f(m) - 0x4b3fffffu; (void)cell;\n",
+             zf_u32 cell = zf_bits_f(m) - 0x4b3fffffu; (void)cell;\n",
             single(self.rate),
             single(-first - 0.5),
             top = single(bins as f64 + 0.25)
@@ -339,12 +247,14 @@ impl Band {
             return format!("{text}{count} }}");
         }
         let low = if self.squared && self.absolute > 0.0 { " || t < 0.5f" } else { "" };
-        format!(
-            "{text}const float d = t - (m - 12582912.0f);\n\
-             if (zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}) odd |= 1u << (q * {step}u + u);\nelse {count} }}",
-            single(slope * 1.01),
-            single(0.5 - constant)
-        )
+        let near =
+            format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
+        let mark = format!("odd |= 1u << (q * {step}u + u);");
+        let place = match spare {
+            Some(cell) => format!("if ({near}) {{ {mark} cell = {cell}u; }}\n{count}"),
+            None => format!("if ({near}) {mark}\nelse {count}"),
+        };
+        format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
     }
     /// Whether single precision can tell the bins apart at all.
     pub fn pays(&self, bins: usize) -> bool {

@@ -4,6 +4,7 @@ pub mod dense;
 pub mod expression;
 pub mod folds;
 pub mod maps;
+pub mod nearest;
 pub mod pair;
 pub mod sweep;
 pub mod values;

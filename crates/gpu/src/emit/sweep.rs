@@ -35,6 +35,8 @@ pub struct FoldText {
     pub after: String,
     /// After the sweep.
     pub finish: String,
+    /// Before the loop over the others of an incomplete step: an unrolling.
+    pub tail: String,
 }
 
 /// How the kernel is built.
@@ -46,6 +48,8 @@ pub struct Shape {
     pub anchors: usize,
     /// Blocks that should fit a multiprocessor.
     pub blocks: usize,
+    /// Steps of whole panels in a row without a jump.
+    pub unroll: usize,
     /// Type of the sweep.
     pub precision: Precision,
     /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
@@ -90,6 +94,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         let _ = write!(fold.shared, "\n    ZF_SHARED {ty} panel[{}];", widths[1] * 128);
     }
     let places = [
+        ("STEPS", steps(&fold).into()),
         ("NAME", name.to_string()),
         ("INPUTS", inputs(shape)),
         ("ARGS", fold.args.clone()),
@@ -101,6 +106,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("OPEN", fold.open.clone()),
         ("SETTLE", fold.settle.clone()),
         ("FINISH", fold.finish.clone()),
+        ("TAIL", fold.tail.clone()),
         ("BODY", body(job, shape, &fold)),
         (
             "ANCHORS",
@@ -116,6 +122,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("ROWS", (shape.anchors * 128).to_string()),
         ("IP", shape.anchors.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
+        ("UNROLL", shape.unroll.to_string()),
         ("SPAN", "span".into()),
         ("SKIP", skip(shape.cells, shape.anchor)),
         ("ALL", all(shape.cells, shape.anchor)),
@@ -123,6 +130,11 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     ];
     let text = fill(include_str!("../kernels/sweep.c"), &places);
     sweep_access(low, names, short) + &text + NO_ACCESS
+}
+
+/// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step.
+fn steps(fold: &FoldText) -> &'static str {
+    if fold.chunk.is_empty() { include_str!("../kernels/steps.c") } else { include_str!("../kernels/chunks.c") }
 }
 
 fn inputs(shape: &Shape) -> String {

@@ -17,6 +17,8 @@
 #define ZF_ADD_GLOBAL(p, v) atomicAdd(p, v)
 #define ZF_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define ZF_UNROLL _Pragma("unroll")
+#define ZF_PRAGMA(text) _Pragma(#text)
+#define ZF_UNROLL_BY(n) ZF_PRAGMA(unroll n)
 typedef unsigned int zf_u32;
 typedef int zf_i32;
 typedef unsigned long long zf_u64;

@@ -19,6 +19,7 @@
 #define ZF_ADD_GLOBAL(p, v) atomic_add(p, v)
 #define ZF_BOUNDS(threads, blocks) __attribute__((reqd_work_group_size(threads, 1, 1)))
 #define ZF_UNROLL __attribute__((opencl_unroll_hint))
+#define ZF_UNROLL_BY(n) __attribute__((opencl_unroll_hint(n)))
 typedef uint zf_u32;
 typedef int zf_i32;
 typedef ulong zf_u64;

@@ -26,30 +26,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
         @BLOAD@
         const int whole = whole_block && count == 128u && (@ALL@);
         @BEFORE@
-        for (zf_u32 jj = 0; jj < count; jj += @STEP@u) {
-            @CHUNK@
-            @BREAD@
-            @OPEN@
-            if (whole) {
-                ZF_UNROLL for (zf_u32 u = 0; u < @STEP@u; u++) {
-                    const zf_u32 b = base + jj + u;
-                    @BROW@
-                    ZF_UNROLL for (int q = 0; q < @IP@; q++) {
-@BODY@
-                    }
-                }
-            } else {
-                for (zf_u32 u = 0; u < @STEP@u; u++) {
-                    const zf_u32 b = base + jj + u;
-                    @BROW@
-                    ZF_UNROLL for (int q = 0; q < @IP@; q++) {
-                        if (jj + u >= count || a[q] >= a1 || !(@KEEP@)) continue;
-@BODY@
-                    }
-                }
-            }
-            @SETTLE@
-        }
+@STEPS@
         @AFTER@
     }
     @FINISH@

@@ -85,7 +85,7 @@ pub fn open(index: usize) -> Result<Device> {
     let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
     // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
     let raw = unsafe { result::primary_ctx::retain(device) }.map_err(|e| failed("opening the device", e))?;
-    let context = Context(Arc::new(Primary { raw, device }));
+    let context = Context(Arc::new(Primary { raw, device, pooled: pooled(device) }));
     context.enter()?;
     Ok(Device { facts, inner: Inner::Cuda(context) })
 }
@@ -93,6 +93,20 @@ pub fn open(index: usize) -> Result<Device> {
 struct Primary {
     raw: sys::CUcontext,
     device: sys::CUdevice,
+    /// Memory that is freed stays with the process, and comes back without a call to the system.
+    pooled: bool,
+}
+
+/// Sets the device's memory pool to keep what is freed; false where it has none.
+fn pooled(device: sys::CUdevice) -> bool {
+    use sys::CUmemPool_attribute as Kept;
+    let mut all = u64::MAX;
+    // SAFETY: the device handle comes from the driver.
+    let Ok(pool) = (unsafe { result::device::get_default_mem_pool(device) }) else { return false };
+    // SAFETY: the pool is the device's own; the attribute is a 64-bit number.
+    unsafe { sys::cuMemPoolSetAttribute(pool, Kept::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, (&raw mut all).cast()) }
+        .result()
+        .is_ok()
 }
 
 // SAFETY: a primary context may be made current on any thread; every call here makes it current first.
@@ -120,8 +134,15 @@ pub struct Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: allocated once by `allocate`, in this context.
-            let _ = unsafe { result::free_sync(self.pointer) };
+            // SAFETY: allocated once by `allocate`, in this context and from its pool where there is one; all work that uses
+            // it was put into the same stream before.
+            let _ = unsafe {
+                if self.context.0.pooled {
+                    result::free_async(self.pointer, std::ptr::null_mut())
+                } else {
+                    result::free_sync(self.pointer)
+                }
+            };
         }
     }
 }
@@ -189,8 +210,10 @@ impl Context {
     }
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
         self.enter()?;
-        // SAFETY: a plain allocation; freed by `Allocation::drop`.
-        let pointer = unsafe { result::malloc_sync(bytes) };
+        // SAFETY: freed by `Allocation::drop` in the same way.
+        let pointer = unsafe {
+            if self.0.pooled { result::malloc_async(std::ptr::null_mut(), bytes) } else { result::malloc_sync(bytes) }
+        };
         let pointer = pointer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
         Ok(Allocation { pointer, context: self.clone() })
     }

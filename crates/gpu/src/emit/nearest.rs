@@ -1,0 +1,148 @@
+//! The k nearest of every anchor: lists in registers or in device memory; candidates of single precision wait in a queue.
+
+use super::fill;
+use super::sweep::{FoldText, Shape, number, step};
+use std::fmt::Write;
+use zipfold_core::Job;
+use zipfold_core::fold::Nearest;
+use zipfold_core::pair::tree::Side;
+
+/// Neighbours up to which a row's list stays sorted; in registers where every value is one of double precision.
+pub const FEW: usize = 16;
+/// Candidates that a thread's queue holds.
+const QUEUE: usize = 32;
+const NONE: &str = "0xffffffffu";
+const PLACE: &str = "const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0);";
+const LANES: &str = "const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0);";
+
+/// Functions of the lists, before the kernel: those of the queue too where there is a filter.
+pub fn functions(f: &Nearest, shape: &Shape) -> String {
+    if f.k <= FEW && !shape.filter {
+        return String::new();
+    }
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let exact = "zf_exact(x_wide, y_wide, c_wide, i, j)";
+    let places = [
+        ("K", f.k.to_string()),
+        ("HEAP", u8::from(f.k > FEW).to_string()),
+        ("I", i.into()),
+        ("J", j.into()),
+        ("EXACT", if f.largest { format!("-{exact}") } else { exact.into() }),
+    ];
+    let queue = if shape.filter { include_str!("../kernels/queue.c") } else { "" };
+    fill(&[include_str!("../kernels/nearest.c"), queue].concat(), &places)
+}
+
+/// The k nearest of every anchor; `band` bounds the error of single precision: absolute, relative.
+pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) -> FoldText {
+    let value = number(job, f.root, shape.precision);
+    let value = if f.largest { format!("(-{value})") } else { value };
+    let args = ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into();
+    let mut out = FoldText { args, ..FoldText::default() };
+    match band {
+        Some(band) => queued(&mut out, (job, f, shape), &value, band),
+        None if f.k <= FEW => in_registers(&mut out, f.k, shape.anchors, &value),
+        None => in_memory(&mut out, f.k, shape.anchors, &value),
+    }
+    out
+}
+
+fn every(ip: usize, text: &str) -> String {
+    format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n")
+}
+
+/// Statements `take` run where `v` is better than the worst kept.
+fn decide(value: &str, take: &str) -> String {
+    format!(
+        "{{ const double v = (double){value};\n\
+         if (!full[q] || v < worst[q] || (worst[q] != worst[q] && v == v)) {{ {take} }} }}"
+    )
+}
+
+fn in_registers(out: &mut FoldText, k: usize, ip: usize, value: &str) {
+    let last = k - 1;
+    out.state = format!("double worst[{ip}]; int full[{ip}]; double best_v[{ip}][{k}]; zf_u32 best_i[{ip}][{k}];\n")
+        + &every(
+            ip,
+            &format!(
+                "worst[q] = 0.0; full[q] = 0; ZF_UNROLL for (int p = 0; p < {k}; p++) {{ best_v[q][p] = 0.0; best_i[q][p] = {NONE}; }}"
+            ),
+        );
+    let take = format!(
+        "double cv = v; zf_u32 ci = b; int moved = 0;\n\
+         ZF_UNROLL for (int p = 0; p < {k}; p++) {{ if (moved || best_i[q][p] == {NONE} || cv < best_v[q][p] || (best_v[q][p] != best_v[q][p] && cv == cv)) \
+         {{ const double tv = best_v[q][p]; const zf_u32 ti = best_i[q][p]; best_v[q][p] = cv; best_i[q][p] = ci; cv = tv; ci = ti; moved = 1; }} }}\n\
+         full[q] = best_i[q][{last}] != {NONE}; worst[q] = best_v[q][{last}];"
+    );
+    out.absorb = decide(value, &take);
+    out.finish = every(
+        ip,
+        &format!(
+            "if (a[q] < a1) {{ {PLACE} {LANES} ZF_UNROLL for (int p = 0; p < {k}; p++) {{ near_v[p * lanes + slot] = best_v[q][p]; near_i[p * lanes + slot] = best_i[q][p]; }} }}"
+        ),
+    );
+}
+
+fn in_memory(out: &mut FoldText, k: usize, ip: usize, value: &str) {
+    out.state = format!("double worst[{ip}]; int full[{ip}]; {LANES}\n")
+        + &every(
+            ip,
+            &format!(
+                "worst[q] = 0.0; full[q] = 0; if (a[q] < a1) {{ {PLACE} zf_empty(near_v, near_i, slot, lanes); }}"
+            ),
+        );
+    let take = format!(
+        "{PLACE} zf_keep(near_v, near_i, slot, lanes, v, b); \
+         full[q] = near_i[ZF_WORST * lanes + slot] != {NONE}; worst[q] = near_v[ZF_WORST * lanes + slot];"
+    );
+    out.absorb = decide(value, &take);
+    out.finish = settled(k, ip);
+}
+
+fn settled(k: usize, ip: usize) -> String {
+    if k <= FEW {
+        return String::new();
+    }
+    every(ip, &format!("if (a[q] < a1) {{ {PLACE} zf_settle(near_v, near_i, slot, lanes); }}"))
+}
+
+/// Values that may beat the worst kept, by the bound of single precision, wait in the thread's queue. All threads empty
+/// theirs at the same panels, the further along the rarer, since neighbours that are not final become rare; so threads of a
+/// warp seldom wait for one of them.
+fn queued(out: &mut FoldText, (job, f, shape): (&Job, &Nearest, &Shape), value: &str, (abs, rel): (f64, f64)) {
+    let (ip, step) = (shape.anchors, step(&job.low, shape));
+    let room = QUEUE - ip * step;
+    out.tail = "ZF_UNROLL".into();
+    let _ = write!(out.shared, "ZF_SHARED zf_u32 queue[{}];", QUEUE * 128);
+    out.state = format!(
+        "{LANES}\n    const size_t seat = (size_t)ZF_GROUP_Y * (a1 - a0) + (first - a0) + tid;\n    \
+         float limit[{ip}]; zf_u32 held = 0u, check = 128u;\n"
+    ) + &every(ip, "limit[q] = ZF_INF_F; if (a[q] < a1) zf_empty(near_v, near_i, seat + q * 128u, lanes);");
+    let limits = every(
+        ip,
+        &format!(
+            "if (a[q] < a1) {{ const size_t at = ZF_WORST * lanes + seat + q * 128u; if (near_i[at] != {NONE}) {{ \
+         const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
+         limit[q] = (float)w; limit[q] += zf_abs_f(limit[q]) * 1e-6f + 1e-37f; }} }}"
+        ),
+    );
+    let flush = format!(
+        "zf_flush(x_wide, y_wide, c_wide, near_v, near_i, queue + tid, held, first + tid, from, seat, lanes);\nheld = 0u;\n{limits}"
+    );
+    // A thread meets about k candidates an anchor while the others seen double.
+    let (part, whole) = (room.max(1), 2 * f.k * ip);
+    out.before = format!(
+        "if (base - from >= check) {{ {flush}const zf_u32 seen = (base - from) / 128u, more = seen * {part}u / {whole}u; \
+         check = base - from + (more > 1u ? more : 1u) * 128u; }}"
+    );
+    out.open = format!(
+        "float val[{ip}][{step}]; int hit = 0;\nZF_UNROLL for (int q = 0; q < {ip}; q++) ZF_UNROLL for (int u = 0; u < {step}; u++) val[q][u] = ZF_NAN_F;"
+    );
+    out.absorb = format!("val[q][u] = {value};\nhit |= val[q][u] <= limit[q];");
+    out.settle = format!(
+        "if (hit) {{ ZF_UNROLL for (zf_u32 q = 0u; q < {ip}u; q++) ZF_UNROLL for (zf_u32 u = 0u; u < {step}u; u++) \
+         if (val[q][u] <= limit[q]) {{ queue[held * 128u + tid] = q << 20 | (base - from + jj + u); held++; }}\n\
+         if (held > {room}u) {{ {flush} }} }}"
+    );
+    out.finish = format!("{}{}", flush.replace(&limits, ""), settled(f.k, ip));
+}
