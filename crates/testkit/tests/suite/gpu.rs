@@ -152,7 +152,7 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
         formula.roots.push(root);
         texts.push((text, exact));
     }
-    job.low = Lowered::new(&formula, dim, false).unwrap();
+    job.low = std::sync::Arc::new(Lowered::new(&formula, dim, false).unwrap());
     (texts, job)
 }
 
