@@ -4,14 +4,14 @@ their instruction mix, in one run.
 
     python bench/jit.py PATH/TO/zipfold [--quick]
 
-Rates are 10^9 components of pairs a second: of the kernel as `--json` reports it (2 threads), of SciPy's call (1 thread), and
-of the mix in registers on as many cores (bench/peers/jit_mix.c, built with cc). The least time of five turns, taken
-alternately. Prints a table as Markdown.
+Rates are 10^9 components of pairs a second of processor time on one core, so that other work on the machine counts as little as
+may be: of the whole command with one thread (start, reading, hoisting, computing, writing), of SciPy's call alone, and of the
+mix in registers (bench/peers/jit_mix.c, built with cc). The least of seven turns, taken alternately. Prints a table as Markdown.
 """
 
-import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,20 +29,28 @@ WORKS = {
 }
 
 
-def kernel(binary, folder, words, precision, family):
-    """Seconds of the kernel."""
-    files = [str(folder / "x.npy"), str(folder / "y.npy"), "-o", str(folder / "o.npy"), "--force"]
-    words = [binary, "dist", *files, *words, "--precision", precision, "--set", f"family={family}", "--json"]
-    return json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["seconds"]["kernel"]
+def spent():
+    """Seconds of processor time that children have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def command(binary, folder, words, precision, family):
+    """Processor seconds of the whole command on one thread."""
+    files = [str(folder / "x.npy"), str(folder / "y.npy"), "-o", str(folder / "o.npy"), "--force", "--threads", "1"]
+    start = spent()
+    words = [binary, "dist", *files, *words, "--precision", precision, "--set", f"family={family}", "--quiet"]
+    subprocess.run(words, check=True)
+    return spent() - start
 
 
 def scipy(x, y, name):
-    """Seconds of SciPy."""
+    """Processor seconds of SciPy."""
     if name == "five":
         return float("nan")
-    start = time.perf_counter()
+    start = time.process_time()
     ssd.cdist(x, y, name)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def floors(program):
@@ -55,7 +63,6 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     quick = "--quick" in sys.argv
-    cores = len(os.sched_getaffinity(0))
     rng = np.random.default_rng(0)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     print("| formula | precision | n | d | jit | step by step | SciPy | floor | jit / SciPy | jit / floor |")
@@ -73,13 +80,13 @@ def main():
                 for name, words in WORKS.items():
                     best = [float("inf")] * 3
                     floor = float("inf")
-                    for _ in range(5):
-                        turn = [kernel(sys.argv[1], folder, words, precision, f) for f in ("jit", "vm")]
+                    for _ in range(7):
+                        turn = [command(sys.argv[1], folder, words, precision, f) for f in ("jit", "vm")]
                         turn.append(scipy(x, y, name))
                         best = [min(a, b) for a, b in zip(turn, best)]
                         floor = min(floor, floors(mix).get((name, precision), float("inf")))
                     jit, vm, theirs = (n * (n + 77) * d / 1e9 / s for s in best)
-                    least = cores / floor if floor < float("inf") else float("nan")
+                    least = 1 / floor if floor < float("inf") else float("nan")
                     print(f"| {name} | {precision} | {n} | {d} | {jit:.2f} | {vm:.2f} | {theirs:.2f} | {least:.2f} "
                           f"| {jit / theirs:.2f} | {jit / least:.2f} |", flush=True)
 

@@ -6,7 +6,7 @@
 
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
@@ -38,7 +38,7 @@ static double now(void) {
       " %1,%%zmm29,%%zmm30%{%%k1%}\n\tvadd" p " %%zmm30,%0,%0")                                                      \
   MIX("braycurtis", p, lanes,                                                                                        \
       "vsub" p " %1,%2,%%zmm28\n\tvand" p " %3,%%zmm28,%%zmm28\n\tvadd" p " %1,%2,%%zmm29\n\tvand" p                 \
-      " %3,%%zmm29,%%zmm29\n\tvadd" p " %%zmm28,%0,%0\n\tvadd" p " %%zmm29,%%zmm30,%%zmm31")                         \
+      " %3,%%zmm29,%%zmm29\n\tvadd" p " %%zmm28,%0,%0\n\tvadd" p " %%zmm29,%1,%%zmm31")                         \
   MIX("hamming", p, lanes, "vcmp" p " $4,%1,%2,%%k1\n\tvadd" p " %1,%0,%0%{%%k1%}")                                  \
   MIX("five", p, lanes,                                                                                              \
       "vsub" p " %1,%2,%%zmm28\n\tvand" p " %3,%%zmm28,%%zmm28\n\tvadd" p " %1,%2,%%zmm29\n\tvmul" p                 \

@@ -49,7 +49,7 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
     let depth = 1 + lcg.below(4);
     let vector = lcg.below(8) == 0 && dim < 20;
     let text = if vector { formulas::vector(lcg, depth, dim) } else { formulas::scalar(lcg, depth, dim) };
-    let odd = round % 3 == 0;
+    let odd = round.is_multiple_of(3);
     let (n, m) = (1 + lcg.below(19), 1 + lcg.below(150));
     let (x, y) = (rows(lcg, n, dim, odd), rows(lcg, m, dim, odd));
     let fold = match vector {
@@ -72,7 +72,7 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
     }
     let mut lcg = Lcg::new(if long { 41 } else { 40 });
     let (wanted, mut done) = (if long { 100_000 } else { 2000 }, 0);
-    for round in 0.. {
+    for round in 0usize.. {
         let Some((text, problem, job)) = random(&mut lcg, round) else { continue };
         let step_by_step = by("vm", wide[wide.len() - 1], &problem, &job);
         for isa in &wide {
@@ -82,7 +82,7 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
             let sizes = (job.space.n, job.space.m, job.low.dim);
             assert!(odd.is_none(), "round {round} {isa} {sizes:?}: {text}: {}", odd.unwrap_or_default());
         }
-        if round % 20 == 0 {
+        if round.is_multiple_of(20) {
             let reference = numbers(&job, &oracle::run(&job).unwrap());
             let odd = difference(&step_by_step[0], &reference[0], same);
             assert!(odd.is_none(), "round {round}: {text}: {}", odd.unwrap_or_default());
