@@ -109,7 +109,7 @@ fn a_histogram_survives_fifty_kills() {
 #[test]
 fn pruned_neighbours_survive_fifty_kills() {
     let folder = folder("neighbours", 20_000);
-    disturb(&folder, "knn a.csv -k 30 --threads 2 --set isa=scalar --set prune=on --set tile.rows=128", "npz");
+    disturb(&folder, "knn a.csv -k 30 --threads 2 --set isa=scalar --set prune=on --set tile.rows=128", "npz", 0.0);
 }
 
 #[test]
@@ -120,6 +120,7 @@ fn a_pruned_join_survives_fifty_kills() {
         &folder,
         &format!("join a.csv --self --where {where_} --threads 2 --set prune=on --set tile.rows=128"),
         "npz",
+        0.0,
     );
 }
 
@@ -183,5 +184,5 @@ fn torus(side: usize) -> String {
 fn killed_slices_of_a_network_go_on_to_the_same_bits() {
     let folder = folder("slices", 1);
     fs::write(folder.join("torus.uai"), torus(11)).unwrap();
-    disturb(&folder, "infer torus.uai --task mar --memory 17MiB", "MAR");
+    disturb(&folder, "infer torus.uai --task mar --memory 17MiB", "MAR", 0.0);
 }
