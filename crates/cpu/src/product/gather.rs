@@ -89,9 +89,10 @@ struct Target<U>(*mut U, usize);
 unsafe impl<U: Send> Sync for Target<U> {}
 
 impl<U> Target<U> {
-    fn block(&self, at: usize, len: usize) -> &mut [U] {
+    /// SAFETY: no other reference to these entries lives, and the result outlives `'a`.
+    unsafe fn block<'a>(&self, at: usize, len: usize) -> &'a mut [U] {
         assert!(at + len <= self.1, "offset beyond the result");
-        // SAFETY: in bounds by the assertion, and the entries of a block are written by one task alone.
+        // SAFETY: in bounds by the assertion; alone by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(at), len) }
     }
 }
@@ -112,7 +113,9 @@ impl Picked<'_> {
         let last = tiles.inner.iter().copied().max().unwrap_or(0);
         let tile = |(source, result): &(usize, usize)| {
             for (s, r) in &tiles.blocks {
-                let (from, to) = (&self.values[self.base + source + s..], target.block(result + r, tiles.block));
+                let from = &self.values[self.base + source + s..];
+                // SAFETY: a block belongs to one tile and is written once, within the life of `to`.
+                let to = unsafe { target.block(result + r, tiles.block) };
                 if tiles.inner.is_empty() {
                     to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
                 } else {

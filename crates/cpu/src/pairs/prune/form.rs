@@ -172,7 +172,7 @@ fn last(guess: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while v >= 0.0 && !holds(v) {
         v = v.next_down();
     }
-    while v < f64::INFINITY && v >= 0.0 && holds(v.next_up()) {
+    while (0.0..f64::INFINITY).contains(&v) && holds(v.next_up()) {
         v = v.next_up();
     }
     v
