@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call through Python costs over the engine's own time, on work of the engine's benchmark.
 
-    PYTHONPATH=python python bench/through_python.py PATH/TO/zipfold [--turns 5] [--check]
+    PYTHONPATH=python python bench/through_python.py PATH/TO/zipfold [--turns 5] [--quick] [--check]
 
 Three times for each workload, the least of several turns taken alternately: the call in Python from start to end, the
 computing that the engine reports of that same call, and the computing that the command reports of the same work on the
@@ -24,11 +24,12 @@ import numpy as np
 import zipfold as zf
 
 
-def workloads(folder):
+def workloads(folder, quick):
     """(name, arrays by file name, call in Python that gives the engine's seconds or None, words of the command)."""
     rng = np.random.default_rng(0)
     x, y = rng.random((4000, 512), dtype=np.float32), rng.random((4000, 512), dtype=np.float32)
-    points, rows = rng.random((200_000, 3)), rng.random((20_000, 64), dtype=np.float32)
+    count = 40_000 if quick else 200_000
+    points, rows = rng.random((count, 3)), rng.random((20_000, 64), dtype=np.float32)
     queries = rows[:10_000].copy()
     out = np.ones((len(x), len(y)), np.float32)
     question = zf.pairs(points).histogram(300, (0, 1.8))
@@ -39,7 +40,7 @@ def workloads(folder):
     yield ("cityblock matrix 4000 × 4000, d = 512, float32, into `out`",
            lambda: zf.cdist(x, y, "cityblock", out=out, precision="f32") is None, None)
     yield "the same as a new matrix, by `zf.pairs`", lambda: matrix.outcome().seconds, None
-    yield ("histogram of 200 000 points, 300 bins", lambda: question.outcome().seconds,
+    yield (f"histogram of {count} points, 300 bins", lambda: question.outcome().seconds,
            ["hist", str(folder / "points.npy"), "--bins", "300", "--range", "0", "1.8", "-o", str(folder / "o.csv")])
     yield ("10 nearest of 10 000 in 20 000, d = 64, float32", lambda: nearest.outcome().seconds,
            ["knn", str(folder / "queries.npy"), str(folder / "rows.npy"), "-k", "10", "-o", str(folder / "o.npz")])
@@ -63,6 +64,7 @@ def main():
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("binary")
     given.add_argument("--turns", type=int, default=5)
+    given.add_argument("--quick", action="store_true", help="fewer points in the histogram")
     given.add_argument("--check", action="store_true")
     given = given.parse_args()
     print(f"zipfold {zf.__version__}, NumPy {np.__version__}, {os.cpu_count()} cores\n")
@@ -70,7 +72,7 @@ def main():
     worst = 0.0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         folder = pathlib.Path(folder)
-        for name, call, words in workloads(folder):
+        for name, call, words in workloads(folder, given.quick):
             call()
             turns = []
             for _ in range(given.turns):

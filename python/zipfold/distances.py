@@ -21,7 +21,12 @@ _NO_OPTIONS: dict[str, Any] = {}
 
 
 def metrics() -> dict[str, dict[str, Any]]:
-    """Every named metric and kernel: aliases, options, symmetry, and the rows it is made for."""
+    """Every named metric and kernel: aliases, options, symmetry, and the rows it is made for.
+
+    >>> import zipfold as zf
+    >>> zf.metrics()["minkowski"]["options"]
+    ['p', 'w']
+    """
     keys = ("aliases", "options", "symmetric", "rows")
     return {name: dict(zip(keys, row[1:], strict=True)) for name, row in _METRICS.items()}
 
@@ -93,8 +98,12 @@ def pdist(
 ) -> np.ndarray:
     """Distances of the rows i < j of ``X`` in condensed order, as ``scipy.spatial.distance.pdist``.
 
-    Parameters are those of :func:`cdist`; ``out`` has n(n − 1)/2 elements. ``scipy.spatial.distance.squareform`` makes
-    a matrix of the result.
+    Parameters and errors are those of :func:`cdist`; ``out`` has n(n − 1)/2 elements.
+    ``scipy.spatial.distance.squareform`` makes a matrix of the result.
+
+    Returns
+    -------
+    (n(n − 1)/2,) array, float64 unless asked otherwise, in the units of the rows for distances
 
     >>> import zipfold as zf
     >>> zf.pdist([[0.0], [1.0], [3.0]], "cityblock")

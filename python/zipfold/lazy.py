@@ -420,6 +420,19 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
     Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
     a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
 
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays or tables of numbers
+        C-contiguous float64 and float32 arrays are not copied.
+    names : sequence of str, or a tuple of two
+
+    Raises
+    ------
+    ValueError
+        For shapes and names that do not fit.
+    TypeError
+        For what holds no real numbers.
+
     >>> import zipfold as zf
     >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
     array([2.])

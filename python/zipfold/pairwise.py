@@ -99,10 +99,19 @@ def pairwise_distances(
     n_jobs : int, optional
         Threads; −1 and None are all.
     ensure_all_finite : bool or "allow-nan"
+    **kwds
+        Options of the metric, parameters of a formula; ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    (n, m) array, float32 where the rows are, else float64, in the units of the rows for distances
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
+        For shapes that do not fit, unknown metrics, rows that are not finite (unless allowed).
+    TypeError
+        For options that the metric does not take, rows that hold no real numbers.
     """
     if isinstance(metric, str) and metric == "precomputed":
         return _precomputed(X, Y)
@@ -209,7 +218,7 @@ def pairwise_distances_argmin(
     metric: str | Callable[..., Any] = "euclidean",
     metric_kwargs: dict[str, Any] | None = None,
 ) -> np.ndarray:
-    """The indices alone of :func:`pairwise_distances_argmin_min`."""
+    """The indices alone of :func:`pairwise_distances_argmin_min`: an int64 array of n (``axis=0``: m) numbers."""
     return pairwise_distances_argmin_min(X, Y, axis=axis, metric=metric, metric_kwargs=metric_kwargs)[0]
 
 

@@ -56,7 +56,14 @@ def pair_histogram(
     Returns
     -------
     Histogram
-        ``counts`` are uint64 and exact: the same on every machine.
+        ``counts`` are uint64 and exact: the same on every machine. ``edges`` and ``means`` are in the units of the metric.
+
+    Raises
+    ------
+    ValueError
+        For edges that do not ascend, ranges and boxes that are not finite, NaN under ``"error"``, weights that do not fit.
+
+    Source: ``crates/core/src/fold/histogram.rs`` says how edges decide.
 
     >>> import zipfold as zf
     >>> zf.pair_histogram([[0.0], [1.0], [3.0]], bins=3, range=(0, 3)).counts
@@ -85,6 +92,31 @@ def similarity_join(
 
     Nothing is truncated: memory is asked for as matches come, and refused when the limit is met.
 
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    within, at_least : float
+        One of the two, in the units of the metric.
+    metric
+        A name, a formula, or a function of two rows, with ``params``.
+    value : bool
+        Also the value of every match.
+    nan : {"error", "propagate", "skip"}
+    **how
+        ``threads``, ``memory``, ``device``, ``plan``, ``progress``.
+
+    Returns
+    -------
+    Matches
+        ``i`` and ``j`` (int64, sorted by ``i``, then ``j``), ``values`` in the units of the metric.
+
+    Raises
+    ------
+    ValueError
+        For no bound or two, unknown metrics, NaN under ``"error"``.
+    MemoryError
+        When there are more matches than the memory holds.
+
     >>> import zipfold as zf
     >>> found = zf.similarity_join([[0.0], [1.0], [3.0]], within=2.0)
     >>> found.i, found.j, found.values
@@ -112,6 +144,30 @@ def knn(
     **how: Any,
 ) -> Neighbours:
     """The ``k`` nearest rows of ``Y`` for every row of ``X``; of ``X`` alone without the row itself. Exact, ties by index.
+
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    k : int
+        From 1. Where a row has fewer neighbours, the index is −1 and the distance NaN.
+    metric
+        A name, a formula, or a function of two rows, with ``params``.
+    largest : bool
+        The farthest instead.
+    nan : {"error", "propagate", "skip"}
+    **how
+        ``threads``, ``memory``, ``device``, ``plan``, ``progress``.
+
+    Returns
+    -------
+    Neighbours
+        ``indices`` (int64) and ``distances`` (float64, in the units of the metric), both (n, k), nearest first; unpacks as
+        ``distances, indices``.
+
+    Raises
+    ------
+    ValueError
+        For k below 1, unknown metrics, NaN under ``"error"``.
 
     >>> import zipfold as zf
     >>> distances, indices = zf.knn([[0.0], [1.0], [3.0]], k=1)

@@ -249,43 +249,32 @@ pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lan
             let d = a.sub(b).abs();
             acc.add(d.mul(d.mul(d)))
         }),
-        ZipForm::Chebyshev => zip_max(x, y, out),
+        ZipForm::Chebyshev => {
+            zip_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
+                let d = a.sub(b).abs();
+                if acc > d || acc.wide().is_nan() { acc } else { d }
+            });
+        }
     }
 }
 
-/// The largest |x − y|, NaN where one is. The maximum instruction forgets a NaN; the sum of all gaps, which are not negative,
-/// is NaN exactly where one of them is.
 #[inline(always)]
-fn zip_max<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>) {
-    for strip in 0..BLOCK / STRIP {
-        let first = strip * STRIP;
-        let mut most = [T::of(f64::NEG_INFINITY); STRIP];
-        let mut sum = [T::default(); STRIP];
-        for (a, row) in x.iter().zip(y) {
-            let row = &row[first..first + STRIP];
-            for l in 0..STRIP {
-                let gap = a.sub(row[l]).abs();
-                most[l] = if most[l] > gap { most[l] } else { gap };
-                sum[l] = sum[l].add(gap);
-            }
-        }
-        let target = out[first..first + STRIP].iter_mut();
-        target.zip(most.iter().zip(&sum)).for_each(|(o, (m, s))| *o = if s.wide().is_nan() { *s } else { *m });
-    }
+fn zip_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, T, T) -> T) {
+    zip_lanes(x, y, out, T::default(), true, f);
 }
 
 /// Lanes whose accumulators stay in registers.
 const STRIP: usize = 32;
 
 #[inline(always)]
-fn zip_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, T, T) -> T) {
-    let slice = if T::SLICE > 0 { T::SLICE } else { x.len().max(1) };
+fn zip_lanes<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, start: T, sums: bool, f: impl Fn(T, T, T) -> T) {
+    let slice = if sums && T::SLICE > 0 { T::SLICE } else { x.len().max(1) };
     for strip in 0..BLOCK / STRIP {
         let first = strip * STRIP;
         let mut total = [0.0f64; STRIP];
-        let mut acc = [T::default(); STRIP];
+        let mut acc = [start; STRIP];
         for (xs, ys) in x.chunks(slice).zip(y.chunks(slice)) {
-            acc = [T::default(); STRIP];
+            acc = [start; STRIP];
             for (a, row) in xs.iter().zip(ys) {
                 let row = &row[first..first + STRIP];
                 for l in 0..STRIP {
