@@ -1,5 +1,7 @@
 """How calls behave: interrupts, the interpreter's lock, settings, errors, pickles, shares, memory."""
 
+import contextlib
+import ctypes
 import dataclasses
 import io
 import os
@@ -40,14 +42,16 @@ def seconds_to_interrupt(question):
 
 
 def held_bytes():
-    """Bytes of this process in memory."""
+    """Bytes of this process in memory, but for what the allocator keeps of freed blocks."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of Linux")
 def test_control_c_raises_within_a_fifth_of_a_second_and_leaves_nothing(rng):
-    question = long_question(rng, 200_000)
+    question = long_question(rng, 300_000)
     late = [seconds_to_interrupt(question)]
     threads, memory = len(os.listdir("/proc/self/task")), held_bytes()
     # Tests share their machine: the promise holds if one of a few keeps it, and none is far from it.
@@ -56,7 +60,10 @@ def test_control_c_raises_within_a_fifth_of_a_second_and_leaves_nothing(rng):
     assert min(late) < 0.2
     assert max(late) < 2.0
     assert len(os.listdir("/proc/self/task")) <= threads
-    # The rows alone are 32 MB: one left behind by each run would show.
+    # The rows alone are 48 MB, more than the allocator keeps. Workers drop theirs soon after the exception.
+    until = time.monotonic() + 5
+    while held_bytes() - memory >= 32 << 20 and time.monotonic() < until:
+        time.sleep(0.05)
     assert held_bytes() - memory < 32 << 20
     np.testing.assert_array_equal(zf.cdist([[0.0]], [[1.0]]), [[1.0]])
 

@@ -91,10 +91,7 @@ fn schema(columns: &[(&str, Column<'_>)]) -> ParquetResult<TypePtr> {
 
 fn put(cells: &mut SerializedColumnWriter<'_>, column: Column<'_>, range: Range<usize>) -> ParquetResult<usize> {
     match column {
-        Column::U64(items) => {
-            let bits: Vec<i64> = items[range].iter().map(|v| v.cast_signed()).collect();
-            cells.typed::<Int64Type>().write_batch(&bits, None, None)
-        }
+        Column::U64(items) => cells.typed::<Int64Type>().write_batch(bytemuck::cast_slice(&items[range]), None, None),
         Column::I64(items) => cells.typed::<Int64Type>().write_batch(&items[range], None, None),
         Column::F64(items) => cells.typed::<DoubleType>().write_batch(&items[range], None, None),
         Column::F32(items) => cells.typed::<FloatType>().write_batch(&items[range], None, None),

@@ -91,23 +91,25 @@ impl SelectState {
     }
 }
 
-/// Sorts pairs, as single numbers where their halves fit: by column, then stably by row, each by counting.
+/// Sorts pairs by counting: into single numbers by column, then back stably by row.
 fn sort_pairs(pairs: &mut Vec<(u64, u64)>) {
-    if pairs.iter().any(|p| (p.0 | p.1) >> 32 != 0) {
+    let fits = pairs.iter().all(|p| (p.0 | p.1) >> 32 == 0);
+    let starts = |key: fn(&(u64, u64)) -> u64| if fits { starts(pairs, key) } else { None };
+    let (Some(mut rows), Some(mut columns)) = (starts(|p| p.0), starts(|p| p.1)) else {
         sort_by_row(pairs, |p| p.0);
         return;
+    };
+    let mut by_column = vec![0u64; pairs.len()];
+    for (i, j) in pairs.iter() {
+        by_column[next(&mut columns, *j)] = i << 32 | j;
     }
-    let column = |p: &u64| p & u64::from(u32::MAX);
-    let mut packed: Vec<u64> = pairs.iter().map(|p| p.0 << 32 | p.1).collect();
-    match count_into_place(&packed, column).and_then(|sorted| count_into_place(&sorted, |p| p >> 32)) {
-        Some(sorted) => packed = sorted,
-        None => sort_by_row(&mut packed, |p| p >> 32),
+    for p in by_column {
+        pairs[next(&mut rows, p >> 32)] = (p >> 32, p & u64::from(u32::MAX));
     }
-    pairs.iter_mut().zip(packed).for_each(|(pair, p)| *pair = (p >> 32, column(&p)));
 }
 
-/// The items by key, equal ones in the order they had; none where there are many more keys than items.
-fn count_into_place<T: Copy + Default>(items: &[T], key: impl Fn(&T) -> u64) -> Option<Vec<T>> {
+/// Where the items of each key start in sorted order; none where there are many more keys than items.
+fn starts<T>(items: &[T], key: impl Fn(&T) -> u64) -> Option<Vec<usize>> {
     let keys = items.iter().map(|i| key(i) + 1).max().unwrap_or(0);
     if keys > items.len() as u64 * 8 {
         return None;
@@ -117,21 +119,26 @@ fn count_into_place<T: Copy + Default>(items: &[T], key: impl Fn(&T) -> u64) -> 
     for k in 0..keys as usize {
         starts[k + 1] += starts[k];
     }
-    let mut out = vec![T::default(); items.len()];
-    for item in items {
-        let place = &mut starts[key(item) as usize];
-        out[*place] = *item;
-        *place += 1;
-    }
-    Some(out)
+    Some(starts)
+}
+
+/// The place of the next item of `key`.
+fn next(starts: &mut [usize], key: u64) -> usize {
+    let place = &mut starts[key as usize];
+    *place += 1;
+    *place - 1
 }
 
 /// Sorts by row first, by counting where there are not many more rows than items, then each row.
 fn sort_by_row<T: Copy + Ord + Default>(items: &mut Vec<T>, row: impl Fn(&T) -> u64) {
-    let Some(mut out) = count_into_place(items, &row) else {
+    let Some(mut starts) = starts(items, &row) else {
         items.sort_unstable();
         return;
     };
+    let mut out = vec![T::default(); items.len()];
+    for item in items.iter() {
+        out[next(&mut starts, row(item))] = *item;
+    }
     out.chunk_by_mut(|a, b| row(a) == row(b)).for_each(|same| same.sort_unstable());
     *items = out;
 }
