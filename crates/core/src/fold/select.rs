@@ -56,18 +56,25 @@ impl SelectState {
             self.matched[i - self.start] = true;
         }
     }
+    /// Adds the matches of another state.
+    fn take(&mut self, pairs: Vec<(u64, u64)>, values: Vec<f64>) {
+        if self.pairs.is_empty() {
+            (self.pairs, self.values) = (pairs, values);
+        } else {
+            self.pairs.extend(pairs);
+            self.values.extend(values);
+        }
+    }
     /// Adds another state.
     pub fn merge(&mut self, other: SelectState) {
-        self.pairs.extend(other.pairs);
-        self.values.extend(other.values);
+        self.take(other.pairs, other.values);
         for (at, yes) in other.matched.iter().enumerate() {
             self.matched[other.start - self.start + at] |= yes;
         }
     }
     /// Adds another state, whose row r is row `order[r]` here.
     pub fn merge_sorted(&mut self, other: SelectState, order: &[u32]) {
-        self.pairs.extend(other.pairs);
-        self.values.extend(other.values);
+        self.take(other.pairs, other.values);
         for (at, yes) in other.matched.iter().enumerate() {
             self.matched[order[other.start + at] as usize - self.start] |= yes;
         }
@@ -93,33 +100,37 @@ impl SelectState {
 
 /// Sorts pairs by counting: into single numbers by column, then back stably by row.
 fn sort_pairs(pairs: &mut Vec<(u64, u64)>) {
-    let fits = pairs.iter().all(|p| (p.0 | p.1) >> 32 == 0);
-    let starts = |key: fn(&(u64, u64)) -> u64| if fits { starts(pairs, key) } else { None };
-    let (Some(mut rows), Some(mut columns)) = (starts(|p| p.0), starts(|p| p.1)) else {
+    let (rows, columns) = pairs.iter().fold((0, 0), |(r, c), p| (r.max(p.0 + 1), c.max(p.1 + 1)));
+    if rows.max(columns) > few(pairs.len()).min(1 << 32) {
         sort_by_row(pairs, |p| p.0);
         return;
-    };
+    }
+    let (mut row, mut column) = (vec![0; rows as usize + 1], vec![0; columns as usize + 1]);
+    for (i, j) in pairs.iter() {
+        row[*i as usize + 1] += 1;
+        column[*j as usize + 1] += 1;
+    }
+    sum_up(&mut row);
+    sum_up(&mut column);
     let mut by_column = vec![0u64; pairs.len()];
     for (i, j) in pairs.iter() {
-        by_column[next(&mut columns, *j)] = i << 32 | j;
+        by_column[next(&mut column, *j)] = i << 32 | j;
     }
     for p in by_column {
-        pairs[next(&mut rows, p >> 32)] = (p >> 32, p & u64::from(u32::MAX));
+        pairs[next(&mut row, p >> 32)] = (p >> 32, p & u64::from(u32::MAX));
     }
 }
 
-/// Where the items of each key start in sorted order; none where there are many more keys than items.
-fn starts<T>(items: &[T], key: impl Fn(&T) -> u64) -> Option<Vec<usize>> {
-    let keys = items.iter().map(|i| key(i) + 1).max().unwrap_or(0);
-    if keys > items.len() as u64 * 8 {
-        return None;
+/// Keys so few that counting `items` of them costs less than comparing.
+fn few(items: usize) -> u64 {
+    items as u64 * 8
+}
+
+/// Turns the counts of the keys, each one place on, into where the items of each start in sorted order.
+fn sum_up(counts: &mut [usize]) {
+    for k in 1..counts.len() {
+        counts[k] += counts[k - 1];
     }
-    let mut starts = vec![0usize; keys as usize + 1];
-    items.iter().for_each(|i| starts[key(i) as usize + 1] += 1);
-    for k in 0..keys as usize {
-        starts[k + 1] += starts[k];
-    }
-    Some(starts)
 }
 
 /// The place of the next item of `key`.
@@ -131,10 +142,14 @@ fn next(starts: &mut [usize], key: u64) -> usize {
 
 /// Sorts by row first, by counting where there are not many more rows than items, then each row.
 fn sort_by_row<T: Copy + Ord + Default>(items: &mut Vec<T>, row: impl Fn(&T) -> u64) {
-    let Some(mut starts) = starts(items, &row) else {
+    let rows = items.iter().map(|i| row(i) + 1).max().unwrap_or(0);
+    if rows > few(items.len()) {
         items.sort_unstable();
         return;
-    };
+    }
+    let mut starts = vec![0; rows as usize + 1];
+    items.iter().for_each(|i| starts[row(i) as usize + 1] += 1);
+    sum_up(&mut starts);
     let mut out = vec![T::default(); items.len()];
     for item in items.iter() {
         out[next(&mut starts, row(item))] = *item;
