@@ -225,9 +225,7 @@ fn select(path: &str, job: &Job, fold: &Select, state: &SelectState, options: Ou
     if path.ends_with(".csr.npz") {
         return csr(path, job, fold, state, options);
     }
-    let i: Vec<u64> = state.pairs.iter().map(|p| p.0).collect();
-    let j: Vec<u64> = state.pairs.iter().map(|p| p.1).collect();
-    let mut columns = vec![("i", Column::U64(&i)), ("j", Column::U64(&j))];
+    let mut columns = vec![("i", Column::U64(&state.i)), ("j", Column::U64(&state.j))];
     if fold.value.is_some() {
         columns.push(("value", Column::F64(&state.values)));
     }
@@ -238,9 +236,9 @@ fn select(path: &str, job: &Job, fold: &Select, state: &SelectState, options: Ou
 fn csr(path: &str, job: &Job, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
     let (n, m) = (job.space.n, job.space.m);
     let mut indptr = vec![0i64; n + 1];
-    state.pairs.iter().for_each(|(i, _)| indptr[*i as usize + 1] += 1);
+    state.i.iter().for_each(|i| indptr[*i as usize + 1] += 1);
     (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
-    let indices: Vec<i64> = state.pairs.iter().map(|p| p.1 as i64).collect();
+    let indices: Vec<i64> = state.j.iter().map(|j| *j as i64).collect();
     let shape = [n as i64, m as i64];
     let (rows, found, two) = ([n + 1], [indices.len()], [2]);
     let mut arrays = vec![
@@ -270,7 +268,7 @@ pub fn preview(job: &Job, outcome: &Outcome) -> Result<()> {
                 }
             }
             (Fold::Nearest(f), _) => job.space.n * f.k,
-            (_, Output::State(State::Select(s))) => s.pairs.len().max(s.matched.len()),
+            (_, Output::State(State::Select(s))) => s.i.len().max(s.matched.len()),
             _ => 0,
         };
         if items > 10_000 {

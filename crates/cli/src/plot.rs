@@ -85,9 +85,9 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
             Ok(sorted(&format!("distance of neighbour {}, ascending", f.k), last))
         }
         (Fold::Select(_), Output::State(State::Select(s))) => {
-            let step = s.pairs.len().div_ceil(5000).max(1);
-            let points = s.pairs.iter().step_by(step).map(|(i, j)| (*i as f64, *j as f64)).collect();
-            Ok(Picture::Points { title: format!("{} matches", s.pairs.len()), points })
+            let step = s.i.len().div_ceil(5000).max(1);
+            let points = s.i.iter().zip(&s.j).step_by(step).map(|(i, j)| (*i as f64, *j as f64)).collect();
+            Ok(Picture::Points { title: format!("{} matches", s.i.len()), points })
         }
         _ => Err(Error::request("this result has no picture").at("--plot")),
     }

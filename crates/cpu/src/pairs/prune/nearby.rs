@@ -152,19 +152,27 @@ impl<'s> Matches<'s> {
         Matches { fold, state: SelectState::part(fold, 0, 0), sink, order, half }
     }
     fn keep(&mut self, row: usize, columns: &[u32]) -> Result<()> {
-        let pairs = &mut self.state.pairs;
-        if pairs.len() + columns.len() > pairs.capacity() {
-            let capacity = (pairs.capacity() * 2).max(pairs.len() + columns.len()).max(1024);
-            // As much again for sorting and writing, as [`SelectState::bytes`] has it.
-            self.sink.hold((capacity - pairs.capacity()) as u64 * 32)?;
-            pairs.reserve_exact(capacity - pairs.len());
+        let (to_i, to_j) = (&mut self.state.i, &mut self.state.j);
+        let wanted = to_i.len() + columns.len();
+        if wanted > to_i.capacity().min(to_j.capacity()) {
+            let capacity = (to_i.capacity() * 2).max(wanted).max(1024);
+            // As much again for sorting, as [`SelectState::bytes`] has it.
+            self.sink.hold((capacity - to_i.capacity()) as u64 * 32)?;
+            to_i.reserve_exact(capacity - to_i.len());
+            to_j.reserve_exact(capacity - to_j.len());
         }
         debug_assert_eq!(self.fold.value, None);
         let i = u64::from(self.order[0][row]);
         let names = columns.iter().map(|j| u64::from(self.order[1][*j as usize]));
         match self.half {
-            true => pairs.extend(names.map(|j| (i.min(j), i.max(j)))),
-            false => pairs.extend(names.map(|j| (i, j))),
+            true => names.for_each(|j| {
+                to_i.push(i.min(j));
+                to_j.push(i.max(j));
+            }),
+            false => {
+                to_i.resize(wanted, i);
+                to_j.extend(names);
+            }
         }
         Ok(())
     }
