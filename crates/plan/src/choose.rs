@@ -1,5 +1,6 @@
 //! The choice of a plan: tile sides from caches and folds, precision, predicted time.
 
+use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
 use crate::prune::{self, Prune};
 use crate::tiles::Tiling;
@@ -40,6 +41,9 @@ pub struct Plan {
     pub seconds: f64,
     /// What bounds them.
     pub bound: String,
+    /// What they are made of, the largest first.
+    #[serde(default)]
+    pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
     /// Why each choice was made.
@@ -47,6 +51,13 @@ pub struct Plan {
     /// Choices made by hand.
     #[serde(default)]
     pub choices: Settings,
+}
+
+impl Plan {
+    /// Predicted seconds where dense results go to memory that was written before.
+    pub fn seconds_into_lent(&self) -> f64 {
+        self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
+    }
 }
 
 const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
@@ -80,12 +91,9 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
     let cells = job.space.size()?;
-    let lanes = (isa.lanes() * 8 / precision.bytes()) as f64;
-    let evaluated = cells as f64 * prune.evaluated.unwrap_or(1.0);
-    let compute = evaluated * operations / (lanes * machine.vector_rate * machine.threads as f64);
+    let work = Work { job, machine, isa, family: &family, precision, prune, cells };
+    let terms = cost::terms(&work);
     let (n, m) = (job.space.n, job.space.m);
-    let write = job.folds.iter().map(|f| dense_bytes(f, n, m, precision)).sum::<u64>() as f64 / machine.write_rate;
-    let bound = if write > compute { "writing the result" } else { "arithmetic" };
     Ok(Plan {
         backend: "cpu".into(),
         family,
@@ -99,8 +107,9 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         operations,
         peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>()
             + working_bytes(job, machine.threads, tiling, prune),
-        seconds: compute.max(write),
-        bound: bound.into(),
+        seconds: terms.iter().map(|t| t.seconds).sum(),
+        bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
+        terms,
         prune,
         reasons,
         choices: settings.clone(),

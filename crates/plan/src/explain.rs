@@ -48,6 +48,8 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
         format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
         format!("predicted  {:.3} s, bound by {}", plan.seconds, plan.bound),
     ];
+    let terms = plan.terms.iter().filter(|_| plan.backend == "cpu");
+    lines.extend(terms.map(|t| format!("           {:.4} s {}", t.seconds, t.what)));
     lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
     lines.join("\n")
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod choose;
+pub mod cost;
 pub mod device;
 pub mod explain;
 pub mod family;
