@@ -295,6 +295,9 @@ pub struct BenchArgs {
     /// Runs of each, of which the fastest counts
     #[arg(long, default_value_t = 5)]
     pub turns: usize,
+    /// Matrices go to memory that is new to the process, not to memory that was written before
+    #[arg(long)]
+    pub fresh: bool,
     /// Threads [default: all]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub threads: usize,

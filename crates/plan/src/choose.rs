@@ -2,6 +2,7 @@
 
 use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
+use crate::order::Order;
 use crate::prune::{self, Prune};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Plan {
     pub threads: usize,
     /// Tile sides.
     pub tiling: Tiling,
+    /// The order of the blocks of a tile.
+    #[serde(default)]
+    pub order: Order,
     /// Consecutive tiles that one thread folds into one partial.
     pub tiles_per_unit: usize,
     /// The type in which values are computed.
@@ -60,7 +64,7 @@ impl Plan {
     }
 }
 
-const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
+const KEYS: [&str; 7] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune", "order"];
 
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;
@@ -100,6 +104,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         isa,
         threads: machine.threads,
         tiling,
+        order: Order::choose(settings)?,
         tiles_per_unit,
         precision,
         cells,

@@ -41,8 +41,12 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
             plan.precision
         ),
         format!(
-            "tiles      {} of {} × {} cells, {} to a unit",
-            plan.tiles, plan.tiling.rows, plan.tiling.cols, plan.tiles_per_unit
+            "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
+            plan.tiles,
+            plan.tiling.rows,
+            plan.tiling.cols,
+            plan.tiles_per_unit,
+            plan.order.name()
         ),
         format!("pruning    {}", pruning(job, plan)),
         format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),

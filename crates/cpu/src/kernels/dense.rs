@@ -44,14 +44,8 @@ pub enum ZipReduce {
 
 impl ZipReduce {
     /// All of them.
-    pub const ALL: [ZipReduce; 6] = [
-        ZipReduce::L1,
-        ZipReduce::SqDiff,
-        ZipReduce::Dot,
-        ZipReduce::Chebyshev,
-        ZipReduce::Lp3,
-        ZipReduce::Differ,
-    ];
+    pub const ALL: [ZipReduce; 6] =
+        [ZipReduce::L1, ZipReduce::SqDiff, ZipReduce::Dot, ZipReduce::Chebyshev, ZipReduce::Lp3, ZipReduce::Differ];
 }
 
 /// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j − cols.start)`.

@@ -103,12 +103,10 @@ impl<T: Dense> Zips<T> {
         let packs = |wanted: &dyn Fn(&(How, usize, usize)) -> bool| {
             forms.iter().any(|f| matches!(f.0, How::Packed(_)) && wanted(f))
         };
-        let of_x = |s: usize| {
-            packs(&|f| f.1 == s).then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)))
-        };
-        let of_y = |s: usize| {
-            packs(&|f| f.2 == s).then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)))
-        };
+        let of_x =
+            |s: usize| packs(&|f| f.1 == s).then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)));
+        let of_y =
+            |s: usize| packs(&|f| f.2 == s).then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)));
         let x = Side { packed: (0..low.streams[0].len()).map(of_x).collect(), bits: bits_x };
         let y = Side { packed: (0..low.streams[1].len()).map(of_y).collect(), bits: bits_y };
         Some(Zips { forms, x, y })

@@ -64,7 +64,7 @@ fn binary(op: Binary, constant: Option<f64>) -> Mix {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
-        Binary::Pow => call(rates::EXP + rates::LOG),
+        Binary::Pow => call(rates::POWER),
         Binary::Atan2 => call(rates::OTHER),
         _ => plain(1.0),
     }
@@ -90,7 +90,8 @@ fn mixes(job: &Job, given: bool) -> [Mix; 2] {
         let mut own = false;
         for (form, id) in forms {
             own |= form.is_none();
-            let more = form.map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form) });
+            let more =
+                form.map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form) });
             component = component.plus(more);
         }
         if own {

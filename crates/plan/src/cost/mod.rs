@@ -15,7 +15,9 @@ use crate::prune::Prune;
 use rates::Rates;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
 use zipfold_core::{Job, Precision};
 
 /// Seconds that one thing takes.
@@ -103,11 +105,23 @@ fn start(work: &Work<'_>) -> Term {
 
 /// Rows hoisted, and laid out for the kernels.
 fn laid(work: &Work<'_>) -> Term {
-    let low = &work.job.low;
+    let (low, space) = (&work.job.low, &work.job.space);
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
-    let numbers = work.job.space.n * width(0) + work.job.space.m * width(1);
-    let layouts = if work.family == "dense" { 2.0 } else { 1.0 };
-    work.shared("laying out rows", numbers as f64 * rates::LAID * layouts)
+    let numbers = space.n * width(0) + space.m * width(1);
+    let hoisted = (space.n * hoisted(work.job, DEP_X) + space.m * hoisted(work.job, DEP_Y)) * low.dim;
+    // Columns are laid out in panels and in strips.
+    let layouts = if work.family == "dense" { 1.5 } else { 1.0 };
+    work.shared("laying out rows", layouts * (numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED))
+}
+
+/// Operations on every element of a row that are done once a row.
+fn hoisted(job: &Job, side: Deps) -> usize {
+    let formula = &job.low.formula;
+    let live = formula.live();
+    let ids = (0..live.len()).filter(|at| live[*at]).map(|at| Id(at as u32));
+    let plain = |id: &Id| matches!(formula.node(*id), Node::Row(_) | Node::At(..) | Node::Delta);
+    let by_element = |id: &Id| formula.ty(*id).shape == Shape::Vector || matches!(formula.node(*id), Node::Reduce(..));
+    ids.filter(|id| formula.deps(*id) == side && !plain(id) && by_element(id)).count()
 }
 
 /// The recognised reductions of the dense family.

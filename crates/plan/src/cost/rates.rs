@@ -30,11 +30,11 @@ pub struct Rates {
 /// AVX-512.
 const AVX512: Rates = Rates {
     dense_single: [2.1, 1.5, 1.03, 1.55, 2.6, 2.1],
-    dense_double: [2.3, 3.1, 2.1, 1.6, 4.2, 2.3],
+    dense_double: [2.6, 2.6, 2.1, 1.6, 4.2, 2.3],
     bits: 0.25,
     step: 1.0,
     operation: 0.75,
-    division: [4.0, 6.5],
+    division: [4.0, 5.3],
     stepwise: 5.5,
     counted: [1.95, 3.6],
 };
@@ -72,27 +72,31 @@ pub fn of(isa: Isa) -> &'static Rates {
     }
 }
 
-/// Cycles of a call of `exp`, of `log` and of other functions, a lane.
+/// Cycles of a call of `exp`, of `log`, of a power that is no small integer, and of other functions, a lane.
 pub const EXP: f64 = 9.5;
 /// See [`EXP`].
 pub const LOG: f64 = 7.0;
 /// See [`EXP`].
 pub const OTHER: f64 = 12.0;
+/// See [`EXP`].
+pub const POWER: f64 = 85.0;
 
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
 /// neighbours, bins of a general histogram (an axis), matches.
-pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 1.5, 24.0, 1.2];
+pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
 
 /// Cycles of an element of a row that is hoisted and laid out, once for each of its layouts.
 pub const LAID: f64 = 2.0;
+/// Cycles of an operation on an element of a row, where rows are hoisted by a formula of their own.
+pub const HOISTED: f64 = 26.0;
 /// Cycles of a row that is sorted along the curve, and boxed.
 pub const SORTED: f64 = 250.0;
 /// Cycles of the way of a group of points down the boxes, and of a leaf that it looks at.
-pub const GROUP: [f64; 2] = [1500.0, 60.0];
+pub const GROUP: [f64; 2] = [32e3, 60.0];
 /// Cycles of a row's way down the boxes of a cloud, of a leaf that it meets, and of a pair: the nearest; those within.
-pub const NEAREST: [f64; 3] = [400.0, 40.0, 1.2];
+pub const NEAREST: [f64; 3] = [3000.0, 300.0, 5.0];
 /// See [`NEAREST`].
-pub const WITHIN: [f64; 3] = [150.0, 30.0, 1.0];
+pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
 /// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds
@@ -102,7 +106,7 @@ pub const START: f64 = 150e3;
 pub const SAMPLED: f64 = 6e6;
 
 /// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
-pub const WRITE: f64 = 12e9;
+pub const WRITE: f64 = 10e9;
 /// See [`WRITE`].
 pub const FRESH: f64 = 1.5e9;
 

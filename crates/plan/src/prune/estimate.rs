@@ -104,7 +104,7 @@ impl Best {
             }
             let worst = foretold(values, self.k, job.space.m);
             let least = against(bounds, y, best);
-            open += least.iter().filter(|v| !(**v > worst)).count();
+            open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
             all += least.len();
         }
         // The boxes that hold the neighbours are evaluated in any case.
