@@ -36,6 +36,8 @@ pub enum Verb {
         #[command(subcommand)]
         what: Question,
     },
+    /// Predict and measure the workloads that zipfold is held to, on this machine
+    Bench(BenchArgs),
     /// The machine as zipfold sees it
     Devices {
         /// As JSON.
@@ -283,4 +285,23 @@ pub struct Merge {
     pub partials: Vec<String>,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// `bench`.
+#[derive(Args, Clone)]
+pub struct BenchArgs {
+    /// Only these workloads
+    pub names: Vec<String>,
+    /// Runs of each, of which the fastest counts
+    #[arg(long, default_value_t = 5)]
+    pub turns: usize,
+    /// Matrices go to memory that is new to the process, not to memory that was written before
+    #[arg(long)]
+    pub fresh: bool,
+    /// Threads [default: all]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub threads: usize,
+    /// Force a plan choice: isa=avx2, prune=off
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }

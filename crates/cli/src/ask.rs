@@ -155,11 +155,16 @@ pub fn bytes(text: &str) -> Result<u64> {
 
 /// `--set key=value`.
 pub fn settings(run: &RunArgs) -> Result<BTreeMap<String, String>> {
+    settings_of(&run.set)
+}
+
+/// Plan choices as they are written: KEY=VALUE.
+pub fn settings_of(texts: &[String]) -> Result<BTreeMap<String, String>> {
     let one = |text: &String| match text.split_once('=') {
         Some((k, v)) => Ok((k.to_string(), v.to_string())),
         None => Err(Error::request(format!("'{text}' sets nothing")).at("--set").remedy("KEY=VALUE")),
     };
-    run.set.iter().map(one).collect()
+    texts.iter().map(one).collect()
 }
 
 /// `--shard I/N`, from 1, as (index from 0, parts).

@@ -4,6 +4,7 @@
 mod answer;
 mod args;
 mod ask;
+mod bench;
 mod infer;
 mod infer_explain;
 mod infer_tables;
@@ -52,6 +53,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
             let (problem, run, _) = asked(what)?;
             work::emit(&problem, run, target)
         }
+        Verb::Bench(a) => bench::bench(a),
         Verb::Devices { json } => show::devices(*json),
         Verb::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut std::io::stdout());

@@ -462,7 +462,7 @@ fn metrics_reach_the_kernels() {
         ("cosine_similarity", vec![Some(Dot)]),
         ("dice", vec![Some(Dot)]),
         ("euclidean", vec![Some(SqDiff)]),
-        ("hamming", vec![None]),
+        ("hamming", vec![Some(Differ)]),
         ("haversine", vec![]),
         ("hellinger", vec![Some(SqDiff)]),
         ("jaccard", vec![Some(Dot)]),

@@ -1,6 +1,8 @@
 //! The choice of a plan: tile sides from caches and folds, precision, predicted time.
 
+use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
+use crate::order::Order;
 use crate::prune::{self, Prune};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,9 @@ pub struct Plan {
     pub threads: usize,
     /// Tile sides.
     pub tiling: Tiling,
+    /// The order of the blocks of a tile.
+    #[serde(default)]
+    pub order: Order,
     /// Consecutive tiles that one thread folds into one partial.
     pub tiles_per_unit: usize,
     /// The type in which values are computed.
@@ -40,6 +45,9 @@ pub struct Plan {
     pub seconds: f64,
     /// What bounds them.
     pub bound: String,
+    /// What they are made of, the largest first.
+    #[serde(default)]
+    pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
     /// Why each choice was made.
@@ -49,7 +57,14 @@ pub struct Plan {
     pub choices: Settings,
 }
 
-const KEYS: [&str; 6] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune"];
+impl Plan {
+    /// Predicted seconds where dense results go to memory that was written before.
+    pub fn seconds_into_lent(&self) -> f64 {
+        self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
+    }
+}
+
+const KEYS: [&str; 7] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune", "order"];
 
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;
@@ -80,18 +95,16 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
     let cells = job.space.size()?;
-    let lanes = (isa.lanes() * 8 / precision.bytes()) as f64;
-    let evaluated = cells as f64 * prune.evaluated.unwrap_or(1.0);
-    let compute = evaluated * operations / (lanes * machine.vector_rate * machine.threads as f64);
+    let work = Work { job, machine, isa, family: &family, precision, prune, cells };
+    let terms = cost::terms(&work);
     let (n, m) = (job.space.n, job.space.m);
-    let write = job.folds.iter().map(|f| dense_bytes(f, n, m, precision)).sum::<u64>() as f64 / machine.write_rate;
-    let bound = if write > compute { "writing the result" } else { "arithmetic" };
     Ok(Plan {
         backend: "cpu".into(),
         family,
         isa,
         threads: machine.threads,
         tiling,
+        order: Order::choose(settings)?,
         tiles_per_unit,
         precision,
         cells,
@@ -99,8 +112,9 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         operations,
         peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>()
             + working_bytes(job, machine.threads, tiling, prune),
-        seconds: compute.max(write),
-        bound: bound.into(),
+        seconds: terms.iter().map(|t| t.seconds).sum(),
+        bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
+        terms,
         prune,
         reasons,
         choices: settings.clone(),

@@ -41,13 +41,19 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
             plan.precision
         ),
         format!(
-            "tiles      {} of {} × {} cells, {} to a unit",
-            plan.tiles, plan.tiling.rows, plan.tiling.cols, plan.tiles_per_unit
+            "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
+            plan.tiles,
+            plan.tiling.rows,
+            plan.tiling.cols,
+            plan.tiles_per_unit,
+            plan.order.name()
         ),
         format!("pruning    {}", pruning(job, plan)),
         format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
         format!("predicted  {:.3} s, bound by {}", plan.seconds, plan.bound),
     ];
+    let terms = plan.terms.iter().filter(|_| plan.backend == "cpu");
+    lines.extend(terms.map(|t| format!("           {:.4} s {}", t.seconds, t.what)));
     lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
     lines.join("\n")
 }

@@ -2,15 +2,18 @@
 #![forbid(unsafe_code)]
 
 pub mod choose;
+pub mod cost;
 pub mod device;
 pub mod explain;
 pub mod family;
 pub mod machine;
+pub mod order;
 pub mod prune;
 pub mod tiles;
 
 pub use choose::{Plan, Settings, choose};
 pub use machine::{Isa, Machine};
+pub use order::Order;
 pub use tiles::{Tile, Tiling};
 
 pub mod product;

@@ -1,5 +1,6 @@
 //! Measured facts of a machine, an input of the planner.
 
+use crate::cost::rates;
 use serde::{Deserialize, Serialize};
 
 /// Instruction sets of the CPU backend.
@@ -46,10 +47,12 @@ pub struct Machine {
     pub l1: usize,
     /// Bytes of second-level cache a core.
     pub l2: usize,
-    /// Vector operations of the evaluator a second and core (an operation of all lanes counts once).
-    pub vector_rate: f64,
+    /// Cycles a second of a core.
+    pub clock: f64,
     /// Bytes a second to memory, all cores together.
     pub write_rate: f64,
+    /// Bytes a second to memory that is new to the process, which the system hands out page by page.
+    pub fresh_rate: f64,
     /// Memory that this process may use, in bytes.
     pub memory: u64,
 }
@@ -62,8 +65,9 @@ impl Default for Machine {
             executable: false,
             l1: 32 << 10,
             l2: 1 << 20,
-            vector_rate: 1.6e9,
-            write_rate: 10e9,
+            clock: rates::CLOCK,
+            write_rate: rates::WRITE,
+            fresh_rate: rates::FRESH,
             memory: 4 << 30,
         }
     }

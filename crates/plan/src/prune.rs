@@ -3,6 +3,7 @@
 mod estimate;
 
 use crate::choose::Settings;
+use crate::cost;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowFold, RowOp, SelectKind};
@@ -100,14 +101,18 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
     let can = mode(job).is_some();
     match settings.get("prune").map(String::as_str) {
         Some("off") => Ok(Prune::default()),
-        Some("on") if can => Ok(Prune { on: true, evaluated: None }),
+        Some("on") if can => {
+            let family = settings.get("family").map_or("points", String::as_str);
+            Ok(Prune { on: true, evaluated: estimate::evaluated(job, cost::kernel(job, family)) })
+        }
         Some("on") => {
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
         None | Some("auto") if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
         None | Some("auto") => {
-            let evaluated = estimate::evaluated(job);
+            let family = settings.get("family").map_or("points", String::as_str);
+            let evaluated = estimate::evaluated(job, cost::kernel(job, family));
             let on = evaluated.is_some_and(|share| share <= WORTH_SHARE);
             if let Some(share) = evaluated {
                 let percent = 100.0 * share;

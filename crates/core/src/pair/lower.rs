@@ -47,6 +47,8 @@ pub enum ZipForm {
     Chebyshev,
     /// Σ |a − b|³
     Lp3,
+    /// Σ [a ≠ b]
+    Differ,
 }
 
 /// A formula ready to run on rows of `dim` components.
@@ -259,6 +261,9 @@ impl Lowered {
             }
             (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) => {
                 self.streams_of(*a, *b).map(|(a, b)| (ZipForm::Dot, a, b))
+            }
+            (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => {
+                self.streams_of(*a, *b).map(|(a, b)| (ZipForm::Differ, a, b))
             }
             (Reduce::Sum, Node::Binary(Binary::Pow, a, p)) if self.formula.constant(*p) == Some(3.0) => {
                 match self.formula.node(*a) {

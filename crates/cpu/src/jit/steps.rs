@@ -165,8 +165,8 @@ impl Maker<'_> {
     fn zip(&mut self, form: ZipForm, sx: usize, sy: usize, dst: usize, body: &mut Vec<Inst>) -> Fold {
         let (x, y) = (Src::XStream(sx), Src::YStream(sy));
         let two = |op, a, b| (Op::Binary(op), [a, b, a]);
-        if form == ZipForm::Dot {
-            let (op, src) = two(Binary::Mul, x, y);
+        if let ZipForm::Dot | ZipForm::Differ = form {
+            let (op, src) = two(if form == ZipForm::Dot { Binary::Mul } else { Binary::Ne }, x, y);
             let src = self.add(op, src, body);
             return Fold { kind: Kind::Named(Reduce::Sum), src, dst };
         }

@@ -13,7 +13,7 @@ mod step;
 mod tests;
 mod tile;
 
-use step::{Chebyshev, Dot, L1, Lp3, SqDiff, Step};
+use step::{Chebyshev, Differ, Dot, L1, Lp3, SqDiff, Step};
 use tile::{Sink, tile};
 
 /// Components that are summed in registers before they join the wider sum: their panel slice stays in the L1 cache, and
@@ -38,12 +38,14 @@ pub enum ZipReduce {
     Chebyshev,
     /// Σ |x − y|³.
     Lp3,
+    /// Σ [x ≠ y].
+    Differ,
 }
 
 impl ZipReduce {
     /// All of them.
-    pub const ALL: [ZipReduce; 5] =
-        [ZipReduce::L1, ZipReduce::SqDiff, ZipReduce::Dot, ZipReduce::Chebyshev, ZipReduce::Lp3];
+    pub const ALL: [ZipReduce; 6] =
+        [ZipReduce::L1, ZipReduce::SqDiff, ZipReduce::Dot, ZipReduce::Chebyshev, ZipReduce::Lp3, ZipReduce::Differ];
 }
 
 /// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j − cols.start)`.
@@ -113,6 +115,7 @@ impl<T: Element> Block<'_, T> {
             ZipReduce::Dot => T::dispatch(isa, Nest::<T, Dot, EXACT>(self, Dot)),
             ZipReduce::Chebyshev => T::dispatch(isa, Nest::<T, Chebyshev, EXACT>(self, Chebyshev)),
             ZipReduce::Lp3 => T::dispatch(isa, Nest::<T, Lp3, EXACT>(self, Lp3)),
+            ZipReduce::Differ => T::dispatch(isa, Nest::<T, Differ, EXACT>(self, Differ)),
         }
     }
 }

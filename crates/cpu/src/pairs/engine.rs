@@ -10,13 +10,14 @@ use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
 use crate::jit::{self, Code};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
-use zipfold_plan::{Plan, Tile};
+use zipfold_plan::{Order, Plan, Tile};
 
 /// Values on their way into a dense result.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +90,7 @@ pub struct Engine<'j, T> {
     distances: Option<Distances>,
     pruned: Option<Pruned<'j>>,
     stop: Option<&'j AtomicBool>,
+    traversal: Order,
     kept: Kept<T>,
 }
 
@@ -103,6 +105,7 @@ impl<'j, T: Element> Engine<'j, T> {
             distances,
             pruned,
             stop: None,
+            traversal: plan.order,
             kept: Kept::default(),
         };
         let idle = || Vm::idle(low, plan.isa);
@@ -164,10 +167,13 @@ impl<'j, T: Element> Engine<'j, T> {
     }
 }
 
-/// The code of `program`, unless the plan has the evaluator take it step by step.
-pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Code<T>> {
-    let wanted = plan.family != "vm";
-    if wanted { Code::compile(low, program, plan.isa, given).ok() } else { None }
+/// The code of `program`, compiled once and kept with `low`, unless the plan has the evaluator take it step by step.
+pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
+    if plan.family == "vm" {
+        return None;
+    }
+    let number = plan.isa as u64 * 2 + u64::from(given);
+    low.made.get(number, || Code::compile(low, program, plan.isa, given).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// One unit in progress.
@@ -214,16 +220,15 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
-        // Blocks by column first, so that a panel serves all rows of the tile; pieces are put in canonical order after.
+        // Pieces are put in canonical order after, whatever the order of blocks.
         let mut made: Vec<Made> = vec![];
-        for jb in tile.cols.start / BLOCK..tile.cols.end.div_ceil(BLOCK) {
-            for ib in tile.rows.start / BLOCK..tile.rows.end.div_ceil(BLOCK) {
-                let clip = |b: usize, r: &Range<usize>| (b * BLOCK).max(r.start)..((b + 1) * BLOCK).min(r.end);
-                let (rows, cols) = (clip(ib, &tile.rows), clip(jb, &tile.cols));
-                self.block(jb, &rows, &cols, sink)?;
-                let pieces = std::mem::take(&mut self.pieces);
-                made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
-            }
+        let blocks = |r: &Range<usize>| r.start / BLOCK..r.end.div_ceil(BLOCK);
+        for (ib, jb) in self.engine.traversal.blocks(blocks(&tile.rows), blocks(&tile.cols)) {
+            let clip = |b: usize, r: &Range<usize>| (b * BLOCK).max(r.start)..((b + 1) * BLOCK).min(r.end);
+            let (rows, cols) = (clip(ib, &tile.rows), clip(jb, &tile.cols));
+            self.block(jb, &rows, &cols, sink)?;
+            let pieces = std::mem::take(&mut self.pieces);
+            made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
         }
         push_pieces(&mut self.states, made);
         Ok(())

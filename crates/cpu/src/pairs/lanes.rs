@@ -245,6 +245,7 @@ pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lan
             acc.add(d.mul(d))
         }),
         ZipForm::Dot => zip_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
+        ZipForm::Differ => zip_with(x, y, out, |acc, a, b| acc.add(T::of(f64::from(u8::from(a != b))))),
         ZipForm::Lp3 => zip_with(x, y, out, |acc, a, b| {
             let d = a.sub(b).abs();
             acc.add(d.mul(d.mul(d)))

@@ -5,6 +5,7 @@ use super::lanes::Real;
 use super::program::{Acc, Program};
 use super::rows::Rows;
 use crate::jit::Aligned;
+use crate::kernels::bits::{BitRows, Count, count_block};
 use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use crate::kernels::panels::{PackedA, PackedB};
 use crate::simd::Isa;
@@ -53,11 +54,26 @@ impl Dense for f64 {
     }
 }
 
+/// How a recognised reduction is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    /// On packed rows.
+    Packed(ZipReduce),
+    /// By counting bits, where both rows hold nothing but 0 and 1.
+    Bits(Count),
+}
+
+/// A side of the operands: the vectors of its rows, packed for those who ask for them so.
+struct Side<P> {
+    packed: Vec<Option<P>>,
+    bits: Vec<Option<BitRows>>,
+}
+
 /// The recognised reductions of a program, with their rows packed.
 pub struct Zips<T> {
-    forms: Vec<(ZipReduce, usize, usize)>,
-    x: Vec<PackedA<T>>,
-    y: Vec<PackedB<T>>,
+    forms: Vec<(How, usize, usize)>,
+    x: Side<PackedA<T>>,
+    y: Side<PackedB<T>>,
 }
 
 impl<T: Dense> Zips<T> {
@@ -69,9 +85,31 @@ impl<T: Dense> Zips<T> {
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean) {
             return None;
         }
-        let x = (0..low.streams[0].len()).map(|s| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)));
-        let y = (0..low.streams[1].len()).map(|s| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)));
-        Some(Zips { forms: accs, x: x.collect(), y: y.collect() })
+        let countable = |side: usize| -> Vec<bool> {
+            let of = |a: &(ZipReduce, usize, usize)| if side == 0 { a.1 } else { a.2 };
+            let counts = |s| accs.iter().any(|a| of(a) == s && count(a.0).is_some());
+            (0..low.streams[side].len()).map(counts).collect()
+        };
+        let bits = |rows: &Rows<T>, wanted: Vec<bool>| -> Vec<Option<BitRows>> {
+            let pack = |s| rows.packed(s, BitRows::pack);
+            wanted.into_iter().enumerate().map(|(s, wanted)| if wanted { pack(s) } else { None }).collect()
+        };
+        let (bits_x, bits_y) = rayon::join(|| bits(x, countable(0)), || bits(y, countable(1)));
+        let how = |(form, sx, sy): (ZipReduce, usize, usize)| match count(form) {
+            Some(count) if bits_x[sx].is_some() && bits_y[sy].is_some() => (How::Bits(count), sx, sy),
+            _ => (How::Packed(form), sx, sy),
+        };
+        let forms: Vec<(How, usize, usize)> = accs.into_iter().map(how).collect();
+        let packs = |wanted: &dyn Fn(&(How, usize, usize)) -> bool| {
+            forms.iter().any(|f| matches!(f.0, How::Packed(_)) && wanted(f))
+        };
+        let of_x =
+            |s: usize| packs(&|f| f.1 == s).then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)));
+        let of_y =
+            |s: usize| packs(&|f| f.2 == s).then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)));
+        let x = Side { packed: (0..low.streams[0].len()).map(of_x).collect(), bits: bits_x };
+        let y = Side { packed: (0..low.streams[1].len()).map(of_y).collect(), bits: bits_y };
+        Some(Zips { forms, x, y })
     }
     /// Buffers for [`Self::fill`]: one block of cells a reduction.
     pub fn buffers(&self) -> Aligned<T> {
@@ -80,8 +118,20 @@ impl<T: Dense> Zips<T> {
     /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i − rows.start)·BLOCK + j − cols.start` of a
     /// block each.
     pub fn fill(&self, isa: Isa, rows: &Range<usize>, cols: &Range<usize>, out: &mut [T]) {
-        for ((form, sx, sy), out) in self.forms.iter().zip(out.chunks_mut(BLOCK * BLOCK)) {
-            T::zip_block(isa, *form, (&self.x[*sx], &self.y[*sy]), rows.clone(), cols.clone(), out);
+        for ((how, sx, sy), out) in self.forms.iter().zip(out.chunks_mut(BLOCK * BLOCK)) {
+            let (rows, cols) = (rows.clone(), cols.clone());
+            match how {
+                How::Bits(count) => {
+                    if let (Some(x), Some(y)) = (&self.x.bits[*sx], &self.y.bits[*sy]) {
+                        count_block(isa, *count, x, y, rows, cols, out, BLOCK);
+                    }
+                }
+                How::Packed(form) => {
+                    if let (Some(x), Some(y)) = (&self.x.packed[*sx], &self.y.packed[*sy]) {
+                        T::zip_block(isa, *form, (x, y), rows, cols, out);
+                    }
+                }
+            }
         }
     }
 }
@@ -89,6 +139,15 @@ impl<T: Dense> Zips<T> {
 impl<T> std::fmt::Debug for Zips<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Zips({:?})", self.forms)
+    }
+}
+
+/// What is counted for a form over truth values.
+fn count(form: ZipReduce) -> Option<Count> {
+    match form {
+        ZipReduce::Dot => Some(Count::Both),
+        ZipReduce::Differ | ZipReduce::L1 | ZipReduce::SqDiff => Some(Count::Either),
+        ZipReduce::Chebyshev | ZipReduce::Lp3 => None,
     }
 }
 
@@ -100,6 +159,7 @@ fn form(acc: &Acc) -> Option<(ZipReduce, usize, usize)> {
         ZipForm::Dot => ZipReduce::Dot,
         ZipForm::Chebyshev => ZipReduce::Chebyshev,
         ZipForm::Lp3 => ZipReduce::Lp3,
+        ZipForm::Differ => ZipReduce::Differ,
     };
     Some((form, *x, *y))
 }

@@ -3,6 +3,7 @@
 //! Boxes of the real size are needed, but not all of them: some rows are picked at random, and each is given a box as
 //! large as a group of rows along the curve would have, estimated from the spacing of the sample.
 
+use crate::cost::Kernel;
 use zipfold_core::fold::{Fold, Histogram, RowOp};
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
@@ -11,10 +12,13 @@ use zipfold_core::{Job, Side, Table};
 
 /// Rows of a sample.
 const SAMPLE: usize = 1024;
-/// Boxes of x that are bounded against all of y.
+/// Boxes of x that are bounded against all of y, and rows of x whose best values are looked for.
 const BOXES: usize = 48;
-/// Rows in a box of x and of y, as a pruned run has them.
-const ROWS: [usize; 2] = [16, 128];
+const QUERIES: usize = 24;
+/// Fewest rows of a sample that make a box.
+const FEWEST: usize = 4;
+/// Values of a sample from which the best of all rows are foretold.
+const TAIL: usize = 16;
 
 /// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride + b]`.
 struct Boxes {
@@ -24,29 +28,104 @@ struct Boxes {
     hi: Vec<f64>,
 }
 
+/// Rows in a box of x and of y, as the kernel has them that answers.
+fn sizes(kernel: Kernel) -> [usize; 2] {
+    match kernel {
+        Kernel::Points => [16, 32],
+        Kernel::Nearest | Kernel::Within => [1, 32],
+        Kernel::General => [1, 128],
+    }
+}
+
 /// The share of pairs that a pruned run of `job` would evaluate; none where its bounds cannot be had.
-pub fn evaluated(job: &Job) -> Option<f64> {
+pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
-    let x = boxes(job, &job.x, Side::X);
-    let y = boxes(job, job.other(), Side::Y);
-    if x.count == 0 || y.count == 0 {
+    let [of_x, of_y] = sizes(kernel);
+    let y = boxes(job, job.other(), Side::Y, of_y);
+    if job.space.n == 0 || y.count == 0 {
         return None;
     }
+    if let ([fold], None) = (job.folds.as_slice(), job.near_root)
+        && let Some(best) = Best::of(fold)
+    {
+        return Some(best.share(job, &mut bounds, &y, of_y));
+    }
+    let x = boxes(job, &job.x, Side::X, of_x);
     let step = x.count.div_ceil(BOXES);
     let (mut open, mut all) = (0.0, 0.0);
     for b in (0..x.count).step_by(step) {
         bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);
-        let mut found = vec![];
-        for first in (0..y.count).step_by(LANES) {
-            bounds.set_lanes(Side::Y, &y.lo[first..], &y.hi[first..], y.stride);
-            bounds.run();
-            let lanes = LANES.min(y.count - first);
-            found.extend((0..lanes).map(|l| roots(job, &bounds, l)));
-        }
+        let found = against(&mut bounds, &y, |bounds, lane| roots(job, bounds, lane));
         open += unsettled(job, &found);
         all += found.len() as f64;
     }
-    Some(open / all)
+    (all > 0.0).then(|| open / all)
+}
+
+/// What is found for every box of y.
+fn against<'l, V>(bounds: &mut Bounds<'l>, y: &Boxes, find: impl Fn(&Bounds<'l>, usize) -> V) -> Vec<V> {
+    let mut found = Vec::with_capacity(y.count);
+    for first in (0..y.count).step_by(LANES) {
+        bounds.set_lanes(Side::Y, &y.lo[first..], &y.hi[first..], y.stride);
+        bounds.run();
+        found.extend((0..LANES.min(y.count - first)).map(|l| find(bounds, l)));
+    }
+    found
+}
+
+/// A fold that looks for the best values of every row.
+struct Best {
+    root: usize,
+    largest: bool,
+    k: usize,
+}
+
+impl Best {
+    fn of(fold: &Fold) -> Option<Best> {
+        match fold {
+            Fold::Nearest(f) => Some(Best { root: f.root, largest: f.largest, k: f.k }),
+            Fold::Rows(f) if f.op != RowOp::Count => {
+                Some(Best { root: f.root, largest: matches!(f.op, RowOp::Max | RowOp::Argmax), k: 1 })
+            }
+            _ => None,
+        }
+    }
+    /// The share of boxes of y that may hold a value better than the worst of those that some rows of x will keep.
+    fn share(&self, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
+        let (x, others) = (points(job, &job.x, Side::X), points(job, job.other(), Side::Y));
+        let (mut open, mut all) = (0usize, 0usize);
+        for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+            bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+            let best = |bounds: &Bounds<'_>, lane: usize| lowest(bounds.root(self.root).at(lane), self.largest);
+            let mut values = against(bounds, &others, best);
+            if job.y.is_none() {
+                // The row itself.
+                values.swap_remove(at);
+            }
+            let worst = foretold(values, self.k, job.space.m);
+            let least = against(bounds, y, best);
+            open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
+            all += least.len();
+        }
+        // The boxes that hold the neighbours are evaluated in any case.
+        let least = (self.k.div_ceil(rows) * rows) as f64 / job.space.m.max(1) as f64;
+        (open as f64 / all.max(1) as f64).max(least).min(1.0)
+    }
+}
+
+/// The k-th best of `all` values of which `values` are a sample.
+fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
+    values.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f64::INFINITY);
+    values.sort_by(f64::total_cmp);
+    let rank = k as f64 * values.len() as f64 / all.max(1) as f64;
+    let tail = TAIL.min(values.len().saturating_sub(1));
+    let first = values.first().copied().unwrap_or(f64::INFINITY);
+    if rank >= 1.0 || tail < 2 || first <= 0.0 || !values[tail].is_finite() {
+        return values.get((rank.ceil() as usize).max(1) - 1).copied().unwrap_or(f64::INFINITY);
+    }
+    // The best values of a sample fall as a power of their rank (Hill 1975); so do those of all rows.
+    let power = values[..tail].iter().map(|v| (values[tail] / v).ln()).sum::<f64>() / tail as f64;
+    values[tail] * (rank / (tail + 1) as f64).powf(power)
 }
 
 fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
@@ -58,22 +137,19 @@ fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let near = job.near_root.zip(job.space.near.map(|r| r * r));
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
     let cut = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit);
-    let worst: Vec<f64> = job.folds.iter().map(|f| worst(job, f, found)).collect();
     let open = |spans: &&Vec<Span>| {
         let unknown = spans.iter().any(|s| !s.is_known());
-        let mut folds = job.folds.iter().zip(&worst);
-        !far(spans) && (cut(spans) || unknown || !folds.all(|(fold, worst)| settled(fold, spans, *worst)))
+        !far(spans) && (cut(spans) || unknown || !job.folds.iter().all(|fold| settled(fold, spans)))
     };
     found.iter().filter(open).count() as f64
 }
 
-fn settled(fold: &Fold, spans: &[Span], worst: f64) -> bool {
+fn settled(fold: &Fold, spans: &[Span]) -> bool {
     match fold {
         Fold::Histogram(f) => one_cell(f, spans),
         Fold::Select(f) => !spans[f.root].may() || (spans[f.root].must() && f.value.is_none()),
-        Fold::Nearest(f) => lowest(spans[f.root], f.largest) > worst,
         Fold::Rows(f) if f.op == RowOp::Count => spans[f.root].must() || !spans[f.root].may(),
-        Fold::Rows(f) => lowest(spans[f.root], matches!(f.op, RowOp::Max | RowOp::Argmax)) > worst,
+        // With other folds beside them, the best of a row are looked for everywhere.
         _ => false,
     }
 }
@@ -92,51 +168,50 @@ fn lowest(s: Span, largest: bool) -> f64 {
     if largest { -s.hi } else { s.lo }
 }
 
-/// The value that the boxes with the best bounds promise: enough of them to hold the neighbours that are sought.
-fn worst(job: &Job, fold: &Fold, found: &[Vec<Span>]) -> f64 {
-    let (root, largest, k) = match fold {
-        Fold::Nearest(f) => (f.root, f.largest, f.k),
-        Fold::Rows(f) => (f.root, matches!(f.op, RowOp::Max | RowOp::Argmax), 1),
-        _ => return f64::NAN,
-    };
-    // Of `rows` rows in a box the k-th value lies about as far into its bounds as the root of k's share of
-    // them: values of rows spread in some dimensions crowd at the far end.
-    let rows = ROWS[1].min(job.space.m).max(1) as f64;
-    let dims = Bounds::coordinates(&job.low, Side::Y).clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
-    let share = (k as f64 / rows).min(1.0).powf(1.0 / dims as f64);
-    let promised = |s: Span| s.lo + (s.hi - s.lo) * share;
-    let falling = |s: Span| if largest { Span { lo: -s.hi, hi: -s.lo } } else { s };
-    let mut highest: Vec<f64> = found.iter().map(|s| promised(falling(s[root]))).collect();
-    // A value that is unknown promises nothing.
-    highest.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f64::INFINITY);
-    highest.sort_by(f64::total_cmp);
-    let share = k.div_ceil(ROWS[1].min(job.space.m).max(1)) as f64 * found.len() as f64 * ROWS[1] as f64;
-    let boxes = (share / job.space.m.max(1) as f64).ceil() as usize;
-    highest[boxes.clamp(1, highest.len()) - 1]
-}
-
-/// Boxes around sampled rows, as large as those of a pruned run would be.
-fn boxes(job: &Job, table: &Table, side: Side) -> Boxes {
-    let low = &job.low;
-    let n = table.rows();
-    let width = Bounds::coordinates(low, side);
-    let mut hoister = low.hoister(side);
+/// Hoisted values of sampled rows, one after another, and how many a row has.
+fn sampled(job: &Job, table: &Table, side: Side) -> (Vec<f64>, usize) {
+    let mut hoister = job.low.hoister(side);
     let (mut values, mut row) = (vec![], vec![]);
-    for at in picked(n) {
+    for at in picked(table.rows()) {
         hoister.load(table, at);
-        hoisted_into(&hoister, low, side, &mut row);
+        hoisted_into(&hoister, &job.low, side, &mut row);
         values.extend_from_slice(&row);
     }
+    (values, Bounds::coordinates(&job.low, side))
+}
+
+/// Sampled rows as boxes of their own.
+fn points(job: &Job, table: &Table, side: Side) -> Boxes {
+    let (values, width) = sampled(job, table, side);
+    let count = values.len() / width.max(1);
+    let stride = count + LANES;
+    let mut lo = vec![f64::NAN; stride * width];
+    values.iter().enumerate().for_each(|(at, v)| lo[at % width * stride + at / width] = *v);
+    Boxes { stride, count, hi: lo.clone(), lo }
+}
+
+/// Boxes around sampled rows, as large as those of `of` rows of a pruned run would be.
+fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
+    if of == 1 {
+        return points(job, table, side);
+    }
+    let low = &job.low;
+    let n = table.rows();
+    let (values, width) = sampled(job, table, side);
     let sample = values.len() / width.max(1);
     let streams = low.streams[side as usize].len();
     let mut groups: Vec<Vec<usize>> = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect()).collect();
     groups.extend((streams * low.dim..width).map(|c| vec![c]));
     let axes = width.clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
     let order = order_of(&Coordinates { values: &values, width, groups });
-    // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what they are too many.
-    let wanted = ROWS[side as usize] as f64 * sample as f64 / n.max(1) as f64;
-    let rows = (wanted.round() as usize).clamp(4, sample.max(4));
-    let shrink = (wanted / rows as f64).min(1.0).powf(1.0 / axes as f64);
+    // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what they are too many, and
+    // grows as the hull of more rows reaches further into their part of the space.
+    let wanted = of as f64 * sample as f64 / n.max(1) as f64;
+    let rows = (wanted.round() as usize).clamp(FEWEST, sample.max(FEWEST));
+    let reach = |rows: f64| (rows - 1.0) / (rows + 1.0);
+    let hull = reach(of.min(n.max(2)) as f64) / reach(rows as f64);
+    let shrink = (wanted / rows as f64).powf(1.0 / axes as f64) * hull.max(1.0);
+    let shrink = if wanted < rows as f64 { shrink } else { 1.0 };
     let count = sample / rows.max(1);
     let stride = count + LANES;
     let mut out = Boxes { stride, count, lo: vec![f64::NAN; stride * width], hi: vec![f64::NAN; stride * width] };

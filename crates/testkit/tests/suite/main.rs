@@ -1,9 +1,11 @@
 //! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
 
+mod bits;
 mod bounds;
 mod cases;
 mod formulas;
 mod gpu;
 mod jit;
+mod orders;
 mod partials;
 mod prune;

@@ -20,6 +20,8 @@ pub(super) struct Dot;
 pub(super) struct Chebyshev;
 #[derive(Clone, Copy)]
 pub(super) struct Lp3;
+#[derive(Clone, Copy)]
+pub(super) struct Differ;
 
 impl Step for L1 {
     #[inline(always)]
@@ -57,5 +59,12 @@ impl Step for Lp3 {
         let t = s.abs(s.sub(x, y));
         let square = s.mul(t, t);
         if EXACT { s.add(acc, s.mul(square, t)) } else { s.mul_add(square, t, acc) }
+    }
+}
+
+impl Step for Differ {
+    #[inline(always)]
+    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
+        s.blend(s.eq(x, y), acc, s.add(acc, one))
     }
 }

@@ -18,6 +18,7 @@ fn term(op: ZipReduce, s: f64, x: f64, y: f64) -> f64 {
         ZipReduce::Dot => s + x * y,
         ZipReduce::Chebyshev => s.max(t.abs()),
         ZipReduce::Lp3 => s + (t.abs() * t.abs()) * t.abs(),
+        ZipReduce::Differ => s + f64::from(u8::from(x != y)),
     }
 }
 

@@ -1,0 +1,302 @@
+//! `zipfold bench`: the workloads of `bench/definitions/pairs.toml` on this machine, with what the planner predicts of them.
+
+use crate::args::BenchArgs;
+use crate::{ask, show};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use zipfold::core::fold::rows::Along;
+use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
+use zipfold::core::problem::{AxisSpec, FoldSpec};
+use zipfold::core::{Cells, Precision};
+use zipfold::cpu::pairs::{SharedMatrix, Sink, Values};
+use zipfold::library::{Pairs, pairs};
+use zipfold::plan::Plan;
+use zipfold::plan::cost::FRESH;
+use zipfold::run::{Target, ready, run};
+use zipfold::{Data, Error, Job, Lent, Options, Outcome, Result, Table};
+
+/// The definitions, as `bench/run.py` reads them.
+const WORKLOADS: &str = include_str!("../../../bench/definitions/pairs.toml");
+
+/// Seconds of a workload after which no turn is begun.
+const BUDGET: f64 = 10.0;
+
+#[derive(Deserialize)]
+struct Definitions {
+    workload: Vec<Workload>,
+}
+
+/// What is asked, of which inputs, and how work is counted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Workload {
+    name: String,
+    task: String,
+    x: Rows,
+    y: Option<Rows>,
+    work: String,
+    rate: Option<f64>,
+    seconds: Option<f64>,
+    metric: Option<String>,
+    #[serde(default)]
+    params: BTreeMap<String, f64>,
+    range: Option<[f64; 2]>,
+    edges: Option<Edges>,
+    bins: Option<usize>,
+    #[serde(rename = "box")]
+    cell: Option<Vec<f64>>,
+    k: Option<usize>,
+    h: Option<f64>,
+    above: Option<f64>,
+    below: Option<f64>,
+    #[serde(default)]
+    plan: BTreeMap<String, String>,
+}
+
+/// Random rows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    rows: usize,
+    cols: usize,
+    kind: String,
+    #[serde(default = "one")]
+    scale: f64,
+    seed: u64,
+    #[serde(rename = "type")]
+    element: String,
+}
+
+/// Edges in a geometric sequence.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edges {
+    from: f64,
+    to: f64,
+    bins: usize,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Runs the workloads asked for, a line of a table each.
+///
+/// # Errors
+/// `Request` for a workload that does not exist; those of the runs.
+pub fn bench(args: &BenchArgs) -> Result<()> {
+    let definitions: Definitions =
+        toml::from_str(WORKLOADS).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
+    let all = &definitions.workload;
+    if let Some(odd) = args.names.iter().find(|name| all.iter().all(|w| w.name != **name)) {
+        let names: Vec<&str> = all.iter().map(|w| w.name.as_str()).collect();
+        let e = Error::request(format!("no workload '{odd}'")).at("bench");
+        return Err(e.remedy(format!("one of {}", names.join(", "))));
+    }
+    show::print_line(
+        "| workload | predicted, s | actual, s | ratio | predicted terms, s | pairs evaluated, % | G/s | goal | |",
+    )?;
+    show::print_line("|---|---|---|---|---|---|---|---|---|")?;
+    for workload in all.iter().filter(|w| args.names.is_empty() || args.names.contains(&w.name)) {
+        show::print_line(&line(workload, args)?)?;
+    }
+    Ok(())
+}
+
+/// Predicts and measures one workload: the least of the turns, of description, plan and run.
+fn line(workload: &Workload, args: &BenchArgs) -> Result<String> {
+    let (problem, data) = asked(workload)?;
+    let mut settings = ask::settings_of(&args.set)?;
+    workload.plan.iter().for_each(|(key, value)| {
+        settings.entry(key.clone()).or_insert_with(|| value.clone());
+    });
+    let options = Options { threads: args.threads, settings, ..Options::default() };
+    let problem = problem.problem();
+    let (job, machine) = ready(problem, &data, &options)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan) };
+    let turn = || -> Result<(f64, Outcome)> {
+        let start = Instant::now();
+        let (job, machine) = ready(problem, &data, &options)?;
+        let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let mut outcome = run(problem, &job, plan, &target, &options)?;
+        let seconds = start.elapsed().as_secs_f64();
+        outcome.outputs.clear();
+        Ok((seconds, outcome))
+    };
+    // The first turn starts threads and touches inputs.
+    let (_, outcome) = turn()?;
+    let begin = Instant::now();
+    let mut actual = turn()?.0;
+    for _ in 1..args.turns {
+        if begin.elapsed().as_secs_f64() < BUDGET {
+            actual = actual.min(turn()?.0);
+        }
+    }
+    let plan = &outcome.plan;
+    let rate = work(workload)? / actual / 1e9;
+    let (goal, met) = goal(workload, actual, rate);
+    let predicted = if args.fresh { plan.seconds } else { plan.seconds_into_lent() };
+    let (name, bound) = (&workload.name, terms(plan, args.fresh));
+    let (ratio, pairs) = (predicted / actual, evaluated(&outcome));
+    Ok(format!(
+        "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
+    ))
+}
+
+/// The two terms that take most of the predicted time, in seconds.
+fn terms(plan: &Plan, fresh: bool) -> String {
+    let counted = plan.terms.iter().filter(|t| fresh || t.what != FRESH).take(2);
+    counted.map(|t| format!("{} {:.4}", t.what, t.seconds)).collect::<Vec<_>>().join(", ")
+}
+
+/// Memory for a dense result that was written before, as the scripts of the peers have it.
+struct Lender {
+    single: SharedMatrix<f32>,
+    double: SharedMatrix<f64>,
+}
+
+impl Lender {
+    fn of(job: &Job, plan: &Plan) -> Target {
+        let (n, m) = (job.space.n, job.space.m);
+        let cells = |fold: &Fold| match fold {
+            Fold::Matrix { .. } => n * m,
+            Fold::Condensed { .. } => n * n.saturating_sub(1) / 2,
+            _ => 0,
+        };
+        let all = job.folds.iter().map(cells).sum::<usize>();
+        let of = |precision| if plan.precision == precision { all } else { 0 };
+        let single = SharedMatrix::new(vec![1.0f32; of(Precision::F32)]);
+        let double = SharedMatrix::new(vec![1.0f64; of(Precision::F64)]);
+        Target::Lent(Lent(Arc::new(Lender { single, double })))
+    }
+}
+
+impl Sink for Lender {
+    fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
+        let fits = match values {
+            Values::F32(run) => self.single.put(at, run),
+            Values::F64(run) => self.double.put(at, run),
+        };
+        if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
+    }
+}
+
+/// Predicted and actual share of the pairs that a pruned run evaluated.
+fn evaluated(outcome: &Outcome) -> String {
+    let left = |share: f64| format!("{:.3}", 100.0 * share);
+    match outcome.plan.prune.is_on() {
+        true => {
+            let gone = (outcome.tally.skipped + outcome.tally.settled) as f64 / outcome.cells.max(1) as f64;
+            format!("{}; {}", outcome.plan.prune.evaluated.map_or("?".into(), left), left(1.0 - gone))
+        }
+        false => "all".into(),
+    }
+}
+
+/// What was meant to be reached, and whether it was.
+fn goal(workload: &Workload, seconds: f64, rate: f64) -> (String, &'static str) {
+    let (text, met) = match (workload.rate, workload.seconds) {
+        (Some(goal), _) => (format!("≥ {goal} G/s"), rate >= goal),
+        (None, Some(goal)) => (format!("≤ {goal} s"), seconds <= goal),
+        (None, None) => return (String::new(), ""),
+    };
+    (text, if met { "met" } else { "missed" })
+}
+
+/// Operations, as the definition counts them.
+fn work(workload: &Workload) -> Result<f64> {
+    let (n, d) = (workload.x.rows as f64, workload.x.cols as f64);
+    let m = workload.y.as_ref().map_or(n, |y| y.rows as f64);
+    match workload.work.as_str() {
+        "n * m * d" => Ok(n * m * d),
+        "n * m" => Ok(n * m),
+        "n * (n - 1) / 2" => Ok(n * (n - 1.0) / 2.0),
+        "n * (n - 1) / 2 * d" => Ok(n * (n - 1.0) / 2.0 * d),
+        other => Err(Error::internal(format!("work of {}: '{other}'", workload.name))),
+    }
+}
+
+/// The question of a workload and its rows.
+fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
+    let missing = |what: &str| Error::internal(format!("workload {}: no {what}", workload.name));
+    let x = table(&workload.x)?;
+    let y = workload.y.as_ref().map(table).transpose()?;
+    let mut question = pairs(&x);
+    if let Some(y) = &y {
+        question = question.with(y);
+    }
+    if let Some(cell) = &workload.cell {
+        question = question.periodic(cell);
+    }
+    for (name, value) in &workload.params {
+        question = question.param(name, *value);
+    }
+    let select = |predicate| FoldSpec::Select { predicate, value: None, join: SelectKind::Inner };
+    let metric = || workload.metric.as_deref().ok_or_else(|| missing("metric"));
+    let question = match workload.task.as_str() {
+        "matrix" => question.metric(metric()?).fold(FoldSpec::Matrix {}),
+        "condensed" => question.metric(metric()?).fold(FoldSpec::Condensed {}),
+        "histogram" => {
+            let axis = AxisSpec {
+                bins: if workload.edges.is_some() { None } else { workload.bins },
+                range: workload.range,
+                edges: workload.edges.as_ref().map(sequence),
+                value: None,
+            };
+            let fold = FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: false };
+            question.cells(Cells::Triangle).fold(fold)
+        }
+        "neighbours" => {
+            let k = workload.k.ok_or_else(|| missing("k"))?;
+            question.metric("sqeuclidean").fold(FoldSpec::Nearest { k, largest: false })
+        }
+        "gauss" => question
+            .formula("exp(-sum((x - y)^2) / (2*h^2))")
+            .param("h", workload.h.ok_or_else(|| missing("h"))?)
+            .fold(FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None }),
+        "angles" => {
+            let above = workload.above.ok_or_else(|| missing("above"))?;
+            let unit = |r: &str| format!("({r} / sqrt(sum({r}^2)))");
+            let above = format!("sum({} * {}) > {above}", unit("x"), unit("y"));
+            question.cells(Cells::Triangle).fold(select(above))
+        }
+        "near" => {
+            let below = workload.below.ok_or_else(|| missing("below"))?;
+            question.fold(select(format!("sum(abs(x - y)) < {below}")))
+        }
+        other => return Err(Error::internal(format!("workload {}: no task '{other}'", workload.name))),
+    };
+    Ok((question, Data { x, y, weights: vec![None] }))
+}
+
+fn sequence(edges: &Edges) -> Vec<f64> {
+    let step = (edges.to / edges.from).ln() / edges.bins as f64;
+    let inner = (1..edges.bins).map(|k| edges.from * (step * k as f64).exp());
+    [edges.from].into_iter().chain(inner).chain([edges.to]).collect()
+}
+
+/// Rows of numbers that are random enough to measure with.
+fn table(rows: &Rows) -> Result<Table> {
+    let mut state = rows.seed;
+    let mut uniform = || {
+        // SplitMix64, Steele, Lea and Flood 2014.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let normal = rows.kind == "normal";
+    let mut number = || match normal {
+        // Box and Muller 1958.
+        true => (-2.0 * (1.0 - uniform()).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos(),
+        false => uniform(),
+    };
+    let count = rows.rows * rows.cols;
+    match rows.element.as_str() {
+        "f32" => Table::f32(rows.rows, rows.cols, (0..count).map(|_| (number() * rows.scale) as f32).collect()),
+        _ => Table::f64(rows.rows, rows.cols, (0..count).map(|_| number() * rows.scale).collect()),
+    }
+}

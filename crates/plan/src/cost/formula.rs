@@ -1,0 +1,144 @@
+//! What a formula takes for every pair: the instruction mix of code made for it, or of the evaluator step by step.
+
+use super::rates::{self, Rates};
+use super::{Term, Work};
+use zipfold_core::Job;
+use zipfold_core::fold::Fold;
+use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
+
+/// Operations by class, of one vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Mix {
+    plain: f64,
+    divisions: f64,
+    /// Cycles of calls, a lane.
+    calls: f64,
+}
+
+impl Mix {
+    fn plus(self, o: Mix) -> Mix {
+        Mix { plain: self.plain + o.plain, divisions: self.divisions + o.divisions, calls: self.calls + o.calls }
+    }
+    fn times(self, n: f64) -> Mix {
+        Mix { plain: self.plain * n, divisions: self.divisions * n, calls: self.calls * n }
+    }
+}
+
+const fn plain(plain: f64) -> Mix {
+    Mix { plain, divisions: 0.0, calls: 0.0 }
+}
+const fn division(plain: f64) -> Mix {
+    Mix { plain, divisions: 1.0, calls: 0.0 }
+}
+const fn call(calls: f64) -> Mix {
+    Mix { plain: 0.0, divisions: 0.0, calls }
+}
+
+/// Operations of a minimum image of one component.
+const IMAGE: Mix = plain(5.0);
+
+fn of_node(job: &Job, id: Id) -> Mix {
+    match job.low.formula.node(id) {
+        Node::Unary(op, _) => unary(*op),
+        Node::Binary(op, _, b) => binary(*op, job.low.formula.constant(*b)),
+        Node::Delta | Node::DeltaAt(_) if job.low.periodic => IMAGE,
+        Node::UserReduce { .. } => plain(2.0),
+        _ => plain(1.0),
+    }
+}
+
+fn unary(op: Unary) -> Mix {
+    match op {
+        Unary::Sqrt => division(0.0),
+        Unary::Exp | Unary::Expm1 => call(rates::EXP),
+        Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p => call(rates::LOG),
+        Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
+        Unary::Sign | Unary::IsNan => plain(2.0),
+        _ => call(rates::OTHER),
+    }
+}
+
+fn binary(op: Binary, constant: Option<f64>) -> Mix {
+    match op {
+        Binary::Div if constant.is_some() => plain(1.0),
+        Binary::Div => division(0.0),
+        Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
+        Binary::Pow => call(rates::POWER),
+        Binary::Atan2 => call(rates::OTHER),
+        _ => plain(1.0),
+    }
+}
+
+/// Operations of a recognised reduction where the formula's own code computes it.
+fn of_form(form: ZipForm) -> Mix {
+    match form {
+        ZipForm::Dot | ZipForm::Differ => plain(2.0),
+        ZipForm::L1 | ZipForm::SqDiff | ZipForm::Chebyshev => plain(3.0),
+        ZipForm::Lp3 => plain(5.0),
+    }
+}
+
+/// Operations once a component, and once a pair.
+fn mixes(job: &Job, given: bool) -> [Mix; 2] {
+    let low = &job.low;
+    let sum = |ids: &[Id]| ids.iter().map(|id| of_node(job, *id)).fold(Mix::default(), Mix::plus);
+    let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
+    for stage in &low.stages {
+        pair = pair.plus(sum(&stage.scalars));
+        let forms = stage.reduces.iter().map(|r| (low.zip_form(*r), *r));
+        let mut own = false;
+        for (form, id) in forms {
+            own |= form.is_none();
+            let more =
+                form.map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form) });
+            component = component.plus(more);
+        }
+        if own {
+            component = component.plus(sum(&stage.vectors));
+        }
+    }
+    [component.plus(sum(&low.vector_tail)), pair]
+}
+
+fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
+    mix.plain * rates.operation + mix.divisions * rates.division[usize::from(!single)] + mix.calls * lanes
+}
+
+/// Cycles of one vector of pairs.
+pub(super) fn vector(work: &Work<'_>) -> f64 {
+    let [component, pair] = mixes(work.job, work.family == "dense");
+    let dim = work.job.low.dim as f64;
+    if work.family == "vm" {
+        let all = component.times(dim).plus(pair);
+        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls * work.lanes();
+    }
+    let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
+    let step = if component == Mix::default() { 0.0 } else { work.rates().step };
+    (one(component) + step) * dim + one(pair) + work.rates().step
+}
+
+/// The formula of all pairs.
+pub(super) fn term(work: &Work<'_>) -> Term {
+    let [component, pair] = mixes(work.job, work.family == "dense");
+    let all = component.times(work.job.low.dim as f64).plus(pair);
+    let rates = work.rates();
+    let parts = [
+        (all.plain * rates.operation, "arithmetic of the formula"),
+        (all.divisions * rates.division[usize::from(!work.is_single())], "divisions and roots"),
+        (all.calls * work.lanes(), "functions of the formula"),
+    ];
+    let largest = parts.into_iter().fold((0.0, "arithmetic of the formula"), |a, b| if b.0 > a.0 { b } else { a });
+    work.shared(largest.1, work.computed() / work.lanes() * vector(work))
+}
+
+/// Whether the points family answers: one plain histogram of distances of up to four coordinates.
+pub(super) fn is_plain_distance(job: &Job) -> bool {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
+    let root = job.low.formula.roots[h.axes[0].root];
+    let squares = match job.low.zip_form(root) {
+        Some((form, ..)) => form == ZipForm::SqDiff,
+        None => job.low.periodic && matches!(job.low.formula.node(root), Node::Reduce(..)),
+    };
+    h.axes.len() == 1 && h.weights.is_none() && !h.mean && job.near_root.is_none() && squares && job.low.dim <= 4
+}

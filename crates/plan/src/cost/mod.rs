@@ -1,0 +1,180 @@
+//! The cost model of the CPU: predicted seconds, a term for each thing that takes time, a function for each term.
+//!
+//! Terms are cycles of one core by the table in [`rates`], divided by the clock and the threads of the machine, or bytes by
+//! bandwidths. Terms add up: each is an upper bound of what does not overlap, and the largest is what bounds the run.
+
+mod formula;
+mod pruned;
+pub mod rates;
+
+pub use pruned::{Kernel, kernel};
+
+use crate::choose::dense_bytes;
+use crate::machine::{Isa, Machine};
+use crate::prune::Prune;
+use rates::Rates;
+use serde::{Deserialize, Serialize};
+use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::pair::Shape;
+use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
+use zipfold_core::{Job, Precision};
+
+/// Seconds that one thing takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// What takes them.
+    pub what: String,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Pages of a result in memory that is new to the process; nothing where the caller lends memory that was written before.
+pub const FRESH: &str = "new pages of the result";
+
+/// What the terms depend on.
+pub struct Work<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Kernel family.
+    pub family: &'a str,
+    /// The type of values.
+    pub precision: Precision,
+    /// Whether bounds leave pairs out.
+    pub prune: Prune,
+    /// Cells of the space.
+    pub cells: u64,
+}
+
+impl Work<'_> {
+    fn rates(&self) -> &'static Rates {
+        rates::of(self.isa)
+    }
+    /// Lanes of a vector.
+    fn lanes(&self) -> f64 {
+        (self.isa.lanes() * 8 / self.precision.bytes()) as f64
+    }
+    fn threads(&self) -> f64 {
+        self.machine.threads.max(1) as f64
+    }
+    /// Seconds of `cycles` that all threads share.
+    fn shared(&self, what: &str, cycles: f64) -> Term {
+        Term { what: what.into(), seconds: cycles / (self.machine.clock * self.threads()) }
+    }
+    /// Seconds of `cycles` of one thread.
+    fn alone(&self, what: &str, cycles: f64) -> Term {
+        Term { what: what.into(), seconds: cycles / self.machine.clock }
+    }
+    /// Cells that are computed: blocks across the diagonal of a half space are computed whole.
+    fn computed(&self) -> f64 {
+        let diagonal = if self.job.space.is_half() { self.job.space.n * BLOCK.min(self.job.space.n) / 2 } else { 0 };
+        self.cells as f64 + diagonal as f64
+    }
+    fn is_single(&self) -> bool {
+        self.precision == Precision::F32
+    }
+}
+
+/// The terms of a run, the largest first.
+pub fn terms(work: &Work<'_>) -> Vec<Term> {
+    let mut terms = vec![start(work), laid(work)];
+    match work.prune.is_on() {
+        true => terms.extend(pruned::terms(work)),
+        false if work.family == "points" && formula::is_plain_distance(work.job) => terms.push(counted(work)),
+        false => {
+            terms.extend([reductions(work), formula::term(work)]);
+            terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
+        }
+    }
+    terms.extend(results(work));
+    terms.retain(|t| t.seconds > 0.0);
+    terms.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    terms
+}
+
+/// Description, plan, threads.
+fn start(work: &Work<'_>) -> Term {
+    let sampled = if work.prune.evaluated.is_some() { rates::SAMPLED } else { 0.0 };
+    let one_block = work.job.space.n <= BLOCK && work.job.space.m <= BLOCK;
+    work.alone("start", sampled + if one_block { rates::START / 10.0 } else { rates::START })
+}
+
+/// Rows hoisted, and laid out for the kernels.
+fn laid(work: &Work<'_>) -> Term {
+    let (low, space) = (&work.job.low, &work.job.space);
+    let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
+    let numbers = space.n * width(0) + space.m * width(1);
+    let hoisted = (space.n * hoisted(work.job, DEP_X) + space.m * hoisted(work.job, DEP_Y)) * low.dim;
+    // Columns are laid out in panels and in strips.
+    let layouts = if work.family == "dense" { 1.5 } else { 1.0 };
+    work.shared("laying out rows", layouts * (numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED))
+}
+
+/// Operations on every element of a row that are done once a row.
+fn hoisted(job: &Job, side: Deps) -> usize {
+    let formula = &job.low.formula;
+    let live = formula.live();
+    let ids = (0..live.len()).filter(|at| live[*at]).map(|at| Id(at as u32));
+    let plain = |id: &Id| matches!(formula.node(*id), Node::Row(_) | Node::At(..) | Node::Delta);
+    let by_element = |id: &Id| formula.ty(*id).shape == Shape::Vector || matches!(formula.node(*id), Node::Reduce(..));
+    ids.filter(|id| formula.deps(*id) == side && !plain(id) && by_element(id)).count()
+}
+
+/// The recognised reductions of the dense family.
+fn reductions(work: &Work<'_>) -> Term {
+    let low = &work.job.low;
+    let dense = work.family == "dense";
+    let forms = low.stages.iter().flat_map(|s| &s.reduces).filter_map(|r| low.zip_form(*r));
+    let table = if work.is_single() { &work.rates().dense_single } else { &work.rates().dense_double };
+    let cycles = |form: ZipForm| match form {
+        ZipForm::L1 => table[0],
+        ZipForm::SqDiff => table[1],
+        ZipForm::Dot => table[2],
+        ZipForm::Chebyshev => table[3],
+        ZipForm::Lp3 => table[4],
+        ZipForm::Differ => table[5],
+    };
+    let truths = |a, b| low.formula.ty(a).truth && low.formula.ty(b).truth;
+    let words = low.dim.div_ceil(64) as f64 * work.rates().bits * work.lanes();
+    let one = |(form, a, b)| if truths(a, b) { words } else { cycles(form) * low.dim as f64 };
+    let each: f64 = forms.filter(|_| dense).map(one).sum();
+    work.shared("arithmetic of the reductions", work.computed() / work.lanes() * each)
+}
+
+/// Pairs of points counted by their own kernel.
+fn counted(work: &Work<'_>) -> Term {
+    let rate = work.rates().counted[usize::from(work.job.cell.is_some())];
+    work.shared("counting", work.cells as f64 * rate)
+}
+
+/// Values that a fold takes.
+fn folded(work: &Work<'_>, fold: &Fold) -> Term {
+    work.shared("folding values", work.cells as f64 * each(work, fold))
+}
+
+/// Cycles of a cell on its way into a fold.
+fn each(work: &Work<'_>, fold: &Fold) -> f64 {
+    let half = work.job.space.is_half();
+    let [matrix, mirrored, sum, row, nearest, bins, select] = rates::FOLD;
+    match fold {
+        Fold::Matrix { .. } if half => mirrored,
+        Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
+        Fold::Rows(f) if f.op == RowOp::Sum && f.weights.is_none() && !half => sum,
+        Fold::Rows(f) => row * f.width as f64,
+        Fold::Nearest(_) => nearest,
+        Fold::Histogram(h) => bins * h.axes.len() as f64,
+        Fold::Select(_) => select,
+    }
+}
+
+/// Bytes of dense results.
+fn results(work: &Work<'_>) -> [Term; 2] {
+    let (n, m) = (work.job.space.n, work.job.space.m);
+    let bytes = work.job.folds.iter().map(|f| dense_bytes(f, n, m, work.precision)).sum::<u64>() as f64;
+    let term = |what: &str, rate: f64| Term { what: what.into(), seconds: bytes / rate };
+    [term("writing the result", work.machine.write_rate), term(FRESH, work.machine.fresh_rate)]
+}

@@ -1,0 +1,121 @@
+//! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
+
+use super::{Term, Work, formula, rates};
+use zipfold_core::Job;
+use zipfold_core::fold::{Fold, SelectKind};
+use zipfold_core::pair::bounds::Bounds;
+use zipfold_core::pair::lower::Source;
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
+use zipfold_core::space::cell::Image;
+
+/// Columns in a leaf of points and clouds, and of blocks.
+const LEAF: f64 = 32.0;
+const BLOCK: f64 = 128.0;
+/// Rows that go down the boxes together.
+const GROUP: f64 = 16.0;
+/// Coordinates that clouds have at most.
+const MOST: usize = 4;
+
+/// The kernel that answers a pruned job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// A histogram of distances between points.
+    Points,
+    /// The nearest by a cloud.
+    Nearest,
+    /// Those within a limit by a cloud.
+    Within,
+    /// Any formula and folds, by bounds.
+    General,
+}
+
+/// The kernel of `job` in `family`.
+pub fn kernel(job: &Job, family: &str) -> Kernel {
+    if family == "points" && formula::is_plain_distance(job) {
+        return Kernel::Points;
+    }
+    let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
+    let few = [Side::X, Side::Y].iter().all(|s| Bounds::coordinates(&job.low, *s) <= MOST);
+    if !few || oblique || job.near_root.is_some() {
+        return Kernel::General;
+    }
+    match job.folds.as_slice() {
+        [Fold::Nearest(f)] if !f.largest && is_norm(job, job.low.formula.roots[f.root]) => Kernel::Nearest,
+        [Fold::Select(f)] if f.kind == SelectKind::Inner && f.value.is_none() => {
+            match job.low.formula.node(job.low.formula.roots[f.root]) {
+                Node::Binary(Binary::Lt | Binary::Le, a, b)
+                    if is_norm(job, *a) && matches!(job.low.source(*b), Source::Const(_)) =>
+                {
+                    Kernel::Within
+                }
+                _ => Kernel::General,
+            }
+        }
+        _ => Kernel::General,
+    }
+}
+
+/// Whether `id` is made of differences, their squares and magnitudes, sums and maxima alone.
+fn is_norm(job: &Job, id: Id) -> bool {
+    let formula = &job.low.formula;
+    if job.low.source(id) != Source::Pair {
+        return true;
+    }
+    match formula.node(id) {
+        Node::Delta | Node::DeltaAt(_) => true,
+        Node::Unary(Unary::Abs | Unary::Sqrt, a) | Node::Reduce(Reduce::Sum | Reduce::Max, a) => is_norm(job, *a),
+        Node::Binary(Binary::Mul, a, b) => a == b && is_norm(job, *a),
+        Node::Binary(Binary::Add | Binary::Sub | Binary::Max, a, b) => is_norm(job, *a) && is_norm(job, *b),
+        _ => false,
+    }
+}
+
+/// The terms of a pruned run.
+pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
+    let kernel = kernel(work.job, work.family);
+    let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
+    let doubled = crate::prune::walked(work.job, work.prune).cells != work.job.space.cells;
+    let pairs = if doubled { 2.0 * pairs } else { pairs };
+    vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]
+}
+
+/// Rows sorted along the curve; the sides at the same time.
+fn sorted(work: &Work<'_>) -> Term {
+    let (n, m) = (work.job.space.n, if work.job.y.is_some() { work.job.space.m } else { 0 });
+    let numbers = |rows: usize| rows as f64 * (rows.max(2) as f64).log2() / 17.0;
+    match work.threads() > 1.0 {
+        true => work.alone("sorting rows", numbers(n).max(numbers(m)) * rates::SORTED),
+        false => work.alone("sorting rows", (numbers(n) + numbers(m)) * rates::SORTED),
+    }
+}
+
+/// Boxes that are bounded: the way down for a row or a group, then its leaves.
+fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
+    let rows = work.job.space.n as f64;
+    let cycles = match kernel {
+        Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
+        Kernel::Nearest => rows * rates::NEAREST[0] + pairs / LEAF * rates::NEAREST[1],
+        Kernel::Within => rows * rates::WITHIN[0] + pairs / LEAF * rates::WITHIN[1],
+        Kernel::General => {
+            let (component, pair) = work.job.low.operations();
+            let bound = (component * work.job.low.dim + pair) as f64 * rates::BOUND;
+            // Rows of a group are bounded against a leaf one by one.
+            (rows / GROUP * 50.0 + pairs / BLOCK * 2.0) * bound
+        }
+    };
+    work.shared("bounding boxes", cycles)
+}
+
+/// Pairs that bounds leave.
+fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
+    let each = match kernel {
+        Kernel::Points => work.rates().counted[usize::from(work.job.cell.is_some())],
+        Kernel::Nearest => rates::NEAREST[2],
+        Kernel::Within => rates::WITHIN[2],
+        Kernel::General => {
+            let folds: f64 = work.job.folds.iter().map(|f| super::each(work, f)).sum();
+            formula::vector(work) / work.lanes() + folds
+        }
+    };
+    work.shared(if kernel == Kernel::Points { "counting" } else { "pairs that bounds leave" }, pairs * each)
+}

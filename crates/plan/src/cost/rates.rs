@@ -1,0 +1,114 @@
+//! What the terms of the cost model take: cycles of one core, and bytes a second of the machine.
+//!
+//! Measured on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz, with `zipfold bench`; the record is
+//! `bench/records/epyc-2core/2026-11-21-predictions.md`. Another machine is taken to need as many cycles: its clock, its
+//! cores and its lanes scale the times.
+
+use crate::machine::Isa;
+
+/// Cycles of one core for one instruction set. "A vector" is as many cells as a register has lanes.
+pub struct Rates {
+    /// A component of a vector of cells in the dense kernels, single precision summed in slices: Σ|d|, Σd², Σab, max|d|,
+    /// Σ|d|³, Σ[a ≠ b].
+    pub dense_single: [f64; 6],
+    /// The same in double precision, rounded as the reference value.
+    pub dense_double: [f64; 6],
+    /// 64 components of one cell as bit sets, where the formula says that rows are truth values.
+    pub bits: f64,
+    /// Code made for a formula: a loop over components, once a component; an addition, product, comparison or choice.
+    pub step: f64,
+    /// An operation in that code.
+    pub operation: f64,
+    /// A division or square root of a vector, in single and in double precision.
+    pub division: [f64; 2],
+    /// An operation of the evaluator that goes step by step, of a vector.
+    pub stepwise: f64,
+    /// A pair of points counted in a histogram, in open space and in a periodic box.
+    pub counted: [f64; 2],
+}
+
+/// AVX-512.
+const AVX512: Rates = Rates {
+    dense_single: [2.1, 1.5, 1.03, 1.55, 2.6, 2.1],
+    dense_double: [2.6, 2.6, 2.1, 1.6, 4.2, 2.3],
+    bits: 0.25,
+    step: 1.0,
+    operation: 0.75,
+    division: [4.0, 5.3],
+    stepwise: 5.5,
+    counted: [1.95, 3.6],
+};
+
+/// AVX2: vectors are half as long, and two start in a cycle where one of AVX-512 does.
+const AVX2: Rates = Rates {
+    dense_single: [1.3, 0.9, 0.65, 1.0, 1.6, 1.3],
+    dense_double: [1.3, 1.7, 1.15, 1.1, 2.3, 1.3],
+    bits: 1.0,
+    step: 0.7,
+    operation: 0.45,
+    division: [3.0, 4.5],
+    stepwise: 3.0,
+    counted: [3.3, 6.0],
+};
+
+/// What every machine of the architecture has: vectors of two double-precision lanes.
+const SCALAR: Rates = Rates {
+    dense_single: [2.0, 1.6, 1.3, 1.6, 2.4, 2.0],
+    dense_double: [2.0, 2.0, 1.3, 1.6, 2.6, 2.0],
+    bits: 4.0,
+    step: 1.0,
+    operation: 0.8,
+    division: [4.0, 4.5],
+    stepwise: 2.0,
+    counted: [12.0, 20.0],
+};
+
+/// The rates of an instruction set.
+pub fn of(isa: Isa) -> &'static Rates {
+    match isa {
+        Isa::Scalar => &SCALAR,
+        Isa::Avx2 => &AVX2,
+        Isa::Avx512 => &AVX512,
+    }
+}
+
+/// Cycles of a call of `exp`, of `log`, of a power that is no small integer, and of other functions, a lane.
+pub const EXP: f64 = 9.5;
+/// See [`EXP`].
+pub const LOG: f64 = 7.0;
+/// See [`EXP`].
+pub const OTHER: f64 = 12.0;
+/// See [`EXP`].
+pub const POWER: f64 = 85.0;
+
+/// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
+/// neighbours, bins of a general histogram (an axis), matches.
+pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
+
+/// Cycles of an element of a row that is hoisted and laid out, once for each of its layouts.
+pub const LAID: f64 = 2.0;
+/// Cycles of an operation on an element of a row, where rows are hoisted by a formula of their own.
+pub const HOISTED: f64 = 26.0;
+/// Cycles of a row that is sorted along the curve, and boxed.
+pub const SORTED: f64 = 250.0;
+/// Cycles of the way of a group of points down the boxes, and of a leaf that it looks at.
+pub const GROUP: [f64; 2] = [32e3, 60.0];
+/// Cycles of a row's way down the boxes of a cloud, of a leaf that it meets, and of a pair: the nearest; those within.
+pub const NEAREST: [f64; 3] = [3000.0, 300.0, 5.0];
+/// See [`NEAREST`].
+pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
+/// Cycles of bounds of a pair of boxes, for each operation of a formula.
+pub const BOUND: f64 = 1.5;
+/// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds
+/// leave, a number of a sampled row.
+pub const START: f64 = 150e3;
+/// See [`START`].
+pub const SAMPLED: f64 = 6e6;
+
+/// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
+pub const WRITE: f64 = 10e9;
+/// See [`WRITE`].
+pub const FRESH: f64 = 1.5e9;
+
+/// Cycles a second of the cores that were measured.
+pub const CLOCK: f64 = 3.7e9;

@@ -1,0 +1,97 @@
+//! The order in which the blocks of a tile are visited. Partial results are merged in one fixed order, so it changes
+//! nothing but what caches hold.
+
+use crate::choose::Settings;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use zipfold_core::space::curve::{Coordinates, order_of};
+use zipfold_core::{Error, Result};
+
+/// An order of blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Column after column: a panel of columns serves all rows of the tile.
+    #[default]
+    Column,
+    /// Row after row.
+    Row,
+    /// Row after row, every other one backwards: what the end of a row read last begins the next (the scheme for the Cell
+    /// processor of Sarje and Aluru 2013).
+    Snake,
+    /// Along Hilbert's curve: near in time is near in rows and in columns.
+    Hilbert,
+}
+
+impl Order {
+    /// All orders.
+    pub const ALL: [Order; 4] = [Order::Column, Order::Row, Order::Snake, Order::Hilbert];
+
+    /// The name that `--set order=` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Column => "column",
+            Order::Row => "row",
+            Order::Snake => "snake",
+            Order::Hilbert => "hilbert",
+        }
+    }
+    /// The order asked for by hand, or the one that was measured best.
+    ///
+    /// # Errors
+    /// `Request` for an order that does not exist.
+    pub fn choose(settings: &Settings) -> Result<Order> {
+        let Some(name) = settings.get("order") else { return Ok(Order::default()) };
+        Order::ALL.into_iter().find(|o| o.name() == name).ok_or_else(|| {
+            let names = Order::ALL.map(Order::name).join(", ");
+            Error::request(format!("no order of blocks '{name}'")).at("--set order").remedy(names)
+        })
+    }
+    /// The blocks `rows` × `cols`, each once, as (row, column).
+    pub fn blocks(self, rows: Range<usize>, cols: Range<usize>) -> Vec<(usize, usize)> {
+        let along = |row: usize| cols.clone().map(move |col| (row, col));
+        match self {
+            Order::Column => cols.clone().flat_map(|col| rows.clone().map(move |row| (row, col))).collect(),
+            Order::Row => rows.clone().flat_map(along).collect(),
+            Order::Snake => {
+                let turned = |row: usize| -> Vec<(usize, usize)> {
+                    if (row - rows.start).is_multiple_of(2) { along(row).collect() } else { along(row).rev().collect() }
+                };
+                rows.clone().flat_map(turned).collect()
+            }
+            Order::Hilbert => {
+                let all: Vec<(usize, usize)> = rows.clone().flat_map(along).collect();
+                let values: Vec<f64> = all.iter().flat_map(|(row, col)| [*row as f64, *col as f64]).collect();
+                let order = order_of(&Coordinates { values: &values, width: 2, groups: vec![vec![0, 1]] });
+                order.into_iter().map(|at| all[at as usize]).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_visits_every_block_once() {
+        for (rows, cols) in [(0..1, 0..1), (3..9, 2..4), (0..8, 0..8), (5..6, 0..32), (2..2, 0..4)] {
+            for order in Order::ALL {
+                let mut blocks = order.blocks(rows.clone(), cols.clone());
+                assert_eq!(blocks.len(), rows.len() * cols.len(), "{}", order.name());
+                blocks.sort_unstable();
+                blocks.dedup();
+                assert_eq!(blocks.len(), rows.len() * cols.len(), "{}", order.name());
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_in_time_are_neighbours() {
+        let apart = |a: &(usize, usize), b: &(usize, usize)| a.0.abs_diff(b.0) + a.1.abs_diff(b.1);
+        for order in [Order::Snake, Order::Hilbert] {
+            let blocks = order.blocks(0..8, 0..8);
+            assert!(blocks.windows(2).all(|w| apart(&w[0], &w[1]) == 1), "{}", order.name());
+        }
+    }
+}
