@@ -4,6 +4,7 @@ pub mod absorb;
 pub mod anneal;
 pub mod barren;
 mod bound;
+pub mod cache;
 pub mod cost;
 pub mod forest;
 pub mod greedy;

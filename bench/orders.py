@@ -1,0 +1,79 @@
+"""Contraction orders of zipfold and of omeco (Liu's TreeSA, greedy) on the same simplified networks, with the same seconds.
+
+usage: python orders.py PROGRAM FOLDER [NAME ...]      needs omeco
+PROGRAM is the example `orders` of crate zipfold. Both sides are graded here, by log2 of the configurations that all joins visit. zipfold's
+search runs with as many seconds as omeco took, on as many threads, and with its own budget. Prints one JSON object.
+"""
+import glob, json, math, os, subprocess, sys, time
+import omeco
+
+
+def grade(children, scopes, cards):
+    """log2 of the visited configurations and of the largest result of a tree given as nested pairs of table numbers."""
+    count = {}
+    for s in scopes:
+        for v in s:
+            count[v] = count.get(v, 0) + 1
+    log2 = lambda variables: sum(math.log2(cards[v]) for v in variables)
+    visits, largest = [], 0.0
+
+    def walk(node):
+        nonlocal largest
+        if isinstance(node, int):
+            return {v: 1 for v in scopes[node]}
+        found = {}
+        for child in node:
+            for v, n in walk(child).items():
+                found[v] = found.get(v, 0) + n
+        visits.append(log2(found))
+        left = {v: n for v, n in found.items() if n < count[v]}
+        largest = max(largest, log2(left))
+        return left
+    walk(children)
+    top = max(visits, default=0.0)
+    return (top + math.log2(sum(2.0 ** (v - top) for v in visits)) if visits else 0.0), largest
+
+
+def nested(tree):
+    return tree['tensor_index'] if 'tensor_index' in tree else [nested(a) for a in tree['args']]
+
+
+def by_omeco(network, method):
+    start = time.perf_counter()
+    sizes = dict(enumerate(network['cards']))
+    tree = omeco.optimize_code(network['scopes'], [], sizes, method).to_dict()
+    seconds = time.perf_counter() - start
+    visits, largest = grade(nested(tree), network['scopes'], network['cards'])
+    return {'seconds': round(seconds, 3), 'visits': round(visits, 2), 'largest': round(largest, 1)}
+
+
+def by_zipfold(program, path, evidence, seconds):
+    command = [program, path, evidence] + ([str(seconds)] if seconds is not None else [])
+    network = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    visits, largest = grade(network['tree'], network['scopes'], network['cards'])
+    return {'seconds': round(network['seconds'], 3), 'visits': round(visits, 2), 'largest': round(largest, 1)}, network
+
+
+def main():
+    sys.setrecursionlimit(1 << 20)
+    program, folder, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    rows = []
+    for path in sorted(glob.glob(f'{folder}/*.uai.gz') + glob.glob(f'{folder}/*.erg.gz')):
+        name = os.path.basename(path)[:-3]
+        if names and not any(n in name for n in names):
+            continue
+        evidence = next((e for e in (path[:-3] + '.evid', path[:-3] + '.evid.gz') if os.path.exists(e)), '-')
+        own, network = by_zipfold(program, path, evidence, None)
+        row = {'network': name, 'tables': len(network['scopes']), 'zipfold': own}
+        for label, method in (('greedy', omeco.GreedyMethod()), ('fast', omeco.TreeSA.fast()), ('full', omeco.TreeSA(ntrials=2))):
+            row['omeco ' + label] = by_omeco(network, method)
+            row['zipfold as ' + label] = by_zipfold(program, path, evidence, row['omeco ' + label]['seconds'])[0]
+        rows.append(row)
+        print(row, file=sys.stderr, flush=True)
+    ahead = {m: round(sum(r['omeco ' + m]['visits'] - r['zipfold as ' + m]['visits'] for r in rows) / len(rows), 2) for m in ('greedy', 'fast', 'full')}
+    least = {m: round(min(r['omeco ' + m]['visits'] - r['zipfold as ' + m]['visits'] for r in rows), 2) for m in ahead}
+    print(json.dumps({'networks': len(rows), 'mean_log2_saved': ahead, 'least_log2_saved': least, 'rows': rows}, indent=1))
+
+
+if __name__ == '__main__':
+    main()
