@@ -83,9 +83,9 @@ def machine():
     c = np.empty_like(a)
     gemm = 2.0 * 2048 ** 3 / least(lambda: np.matmul(a, a, out=c))[0]
     cores = os.cpu_count()
-    parts = [(np.ones(1 << 24), np.zeros(1 << 24)) for _ in range(cores)]
+    parts = [(np.ones(1 << 22), np.ones(1 << 22)) for _ in range(cores)]
     with ThreadPoolExecutor(cores) as pool:
-        copy = 2.0 * cores * 8 * (1 << 24) / least(lambda: list(pool.map(lambda p: np.copyto(p[1], p[0]), parts)))[0]
+        copy = 2.0 * cores * 8 * (1 << 22) / least(lambda: list(pool.map(lambda p: np.copyto(p[1], p[0]), parts)))[0]
     size = open('/sys/devices/system/cpu/cpu0/cache/index3/size').read().strip()
     return {'gemm f64': gemm, 'copy': copy, 'cache entries': int(size[:-1]) * {'K': 1024, 'M': 1 << 20}[size[-1]] // 8}
 
@@ -125,11 +125,11 @@ def main():
                 assert abs(own - total) < 1e-4 * total, (name, own, total)
             rows.append({'flop': bucket['flop'], **{k: v[0] for k, v in mine.items()}, **others, **model(done['traffic'], bucket, facts)})
             print(rows[-1], file=sys.stderr)
-    names = [n for n in rows[0] if n not in ('flop', 'intensity', 'predicted', 'roofline', 'compute bound')]
+    names = [n for n in {n: 0 for r in rows for n in r} if n not in ('flop', 'intensity', 'predicted', 'roofline', 'compute bound')]
     medians = {name: round(statistics.median(r['flop'] / r[name] / 1e9 for r in rows if name in r), 3) for name in names}
     ratios = {f'{a} / {b}': {'of medians': round(statistics.median([r['flop'] / r[a] for r in rows if b in r]) / 1e9 / medians[b], 2),
                              'median': round(statistics.median(r[b] / r[a] for r in rows if b in r), 2),
-                             'least': round(min(r[b] / r[a] for r in rows if b in r), 2)} for a, b in PAIRS.items()}
+                             'least': round(min(r[b] / r[a] for r in rows if b in r), 2)} for a, b in PAIRS.items() if any(b in r for r in rows)}
     log_cost = {p: round(statistics.median(r[f'log {p}'] / r[p] for r in rows), 3) for p in ('f32', 'f64')}
     large = [r for r in rows if r['flop'] > 1e9]
     shares = {('compute' if bound else 'memory') + ' bound': [round(r['roofline'] / r['contraction f64'], 2) for r in large if r['compute bound'] == bound]

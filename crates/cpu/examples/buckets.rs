@@ -2,6 +2,7 @@
 //!
 //! `buckets FILE.jsonl [LIMIT]` measures buckets given as JSON lines (`dom`, `scopes`, `summed`, `flop`), evenly over their
 //! complexity; `buckets --generate COUNT SEED` writes such lines, in which some functions miss some summed variables.
+//! `--cache ENTRIES` is the cache of the paper's model, whose traffic is printed beside the seconds.
 
 use std::time::Instant;
 use zipfold_core::Budget;
@@ -81,8 +82,8 @@ fn traffic(b: &Bucket, args: &[String]) -> serde_json::Value {
 
 /// 2–4 functions, 2–32 summation values, 1–18 shared variables, 5–25 variables a function of 1–10 values each.
 fn generate(random: &mut Random) -> Bucket {
+    let target = 10f64.powf(3.0 + 6.5 * random.unit());
     loop {
-        let target = 10f64.powf(3.0 + 6.5 * random.unit());
         let functions = 2 + random.below(3);
         let mut dom: Vec<usize> = (0..1 + random.below(3)).map(|_| 2 + random.below(9)).collect();
         let summed: Vec<usize> = (0..dom.len()).collect();
@@ -112,6 +113,7 @@ fn generate(random: &mut Random) -> Bucket {
         if (2..=32).contains(&values)
             && held
             && out < 1e8
+            && (0.5 * target..2.0 * target).contains(&flop)
             && scopes.iter().all(|s| (5..=25).contains(&s.len()) && size(s) < 1 << 25)
         {
             return Bucket { dom, scopes, summed, flop };

@@ -116,7 +116,9 @@ fn bif_networks_agree_with_pyagrum_and_toulbar2() {
 #[test]
 fn marginals_of_link_are_probabilities_of_evidence() {
     let name = "marginals_of_link_are_probabilities_of_evidence";
-    let Some(data) = std::env::var_os("ZIPFOLD_DATA") else { return println!("SKIPPED {name}: ZIPFOLD_DATA is not set") };
+    let Some(data) = std::env::var_os("ZIPFOLD_DATA") else {
+        return println!("SKIPPED {name}: ZIPFOLD_DATA is not set");
+    };
     let net = read(&Path::new(&data).join("bif"), NO_MARGINALS);
     for seen in [Evidence::none(), sampled(&net, 7)] {
         let Answer::Mar(whole, rows) = ask(&net, &seen, &Task::Mar) else { panic!("impossible") };

@@ -7,6 +7,7 @@ mod bound;
 pub mod cache;
 pub mod cost;
 pub mod forest;
+pub mod fuse;
 pub mod greedy;
 pub mod local;
 pub mod plan;
