@@ -26,7 +26,7 @@ pub struct Rates {
     pub matrix: f64,
     /// Configurations a second of the n-ary kernel, all threads.
     pub bucket: f64,
-    /// The same times the number of tables, where all of them but one are small: their blocks are runs.
+    /// The same times the number of tables, where blocks are runs in all of them.
     pub runs: f64,
     /// Bytes a second to and from memory.
     pub memory: f64,

@@ -5,16 +5,15 @@ use super::cost::Rates;
 use super::forest::{Forest, Source, WIDEST_JOIN};
 use super::slice::join_seconds;
 
-/// Fuses a join into the one that uses it wherever that is predicted to take less time. With `sweep`, every join is
-/// contracted once more for each of its inputs.
-pub fn fuse(forest: &mut Forest, rates: &Rates, sweep: bool) {
+/// Fuses a join into the one that uses it wherever that is predicted to take less time. Not for backward sweeps: they visit
+/// all configurations of a join again for each of its inputs.
+pub fn fuse(forest: &mut Forest, rates: &Rates) {
     let log2: Vec<f64> = forest.cards.iter().map(|c| (*c as f64).log2()).collect();
     let size = |vars: &[usize]| vars.iter().map(|v| log2[*v]).sum::<f64>();
     let sizes: Vec<f64> = forest.nodes.iter().map(|n| size(&n.scope)).collect();
     let seconds = |inputs: &[usize], out: f64, summed: &[usize], free: bool| {
         let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + out.exp2();
-        let once = join_seconds(rates, out + size(summed), entries, &sizes, inputs, out, free);
-        once * if sweep { 1.0 + inputs.len() as f64 } else { 1.0 }
+        join_seconds(rates, out + size(summed), entries, &sizes, inputs, out, free)
     };
     for at in 0..forest.nodes.len() {
         let free = forest.active[at] && !forest.nodes[at].scope.is_empty();
@@ -62,7 +61,7 @@ mod tests {
         let mut forest = Forest::new(cards, keep, scopes.into_iter());
         let first = forest.join(&[0, 1]);
         let last = forest.join(&[first, 2]);
-        fuse(&mut forest, &Rates::default(), false);
+        fuse(&mut forest, &Rates::default());
         assert_eq!(last, 4);
         forest
     }

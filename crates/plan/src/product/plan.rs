@@ -97,7 +97,9 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
             ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
         }
     }
-    super::fuse::fuse(&mut forest, &options.rates, options.pass == Pass::Sweep);
+    if options.pass != Pass::Sweep {
+        super::fuse::fuse(&mut forest, &options.rates);
+    }
     let mut out = assemble(forest, options);
     out.hard = hard;
     super::slice::fit(&mut out, options)?;

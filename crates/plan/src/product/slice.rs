@@ -114,8 +114,8 @@ fn gradients(plan: &Plan, at: usize) -> f64 {
 /// Tables that are this much smaller (log2) than the visited configurations are restructured once, to lie as blocks need them.
 const SMALLER: f64 = 6.0;
 
-/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel. Three and more
-/// small tables all become runs, and beside them the largest of a result whose order is free.
+/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel. Where the order
+/// of the result is free, blocks are runs in its largest table and, once restructured, in three and more small ones.
 pub(super) fn join_seconds(
     rates: &Rates,
     union: f64,
@@ -126,7 +126,7 @@ pub(super) fn join_seconds(
     free: bool,
 ) -> f64 {
     let large = inputs.iter().filter(|n| sizes[**n] > union - SMALLER).count();
-    let runs = inputs.len() > 2 && large <= usize::from(free);
+    let runs = free && inputs.len() > 2 && large < 2;
     let bucket = if runs { (rates.runs / inputs.len() as f64).max(rates.bucket) } else { rates.bucket };
     let rate = match inputs {
         [a, b] => {
