@@ -2,9 +2,12 @@
 
 usage: python buckets.py PROGRAM [COUNT=60] [SEED=1] [--file BUCKETS.jsonl]      needs numpy and opt_einsum
 PROGRAM is the example `buckets` of crate zipfold-cpu. Prints one JSON object. No side's time includes planning. Rates are by the
-paper's count |O| (N m - 1); each time is the least of the calls within 0.3 s.
+paper's count |O| (N m - 1); each time is the least of the calls within 0.3 s. Beside them: the rate that the paper's A_cache model predicts,
+min(P, M A), with P the rate of NumPy's dgemm and M that of a copy on all cores, both measured here, and the last cache; and the share of the
+roofline max(operations / P, bytes / M), every table moved once.
 """
-import json, math, statistics, subprocess, sys, tempfile, time
+import json, math, os, statistics, subprocess, sys, tempfile, time
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np, opt_einsum
 
 
@@ -74,6 +77,30 @@ def peers(bucket):
     return out, total
 
 
+def machine():
+    """Operations a second of dgemm, bytes a second of a copy (read and written), entries of f64 in the last cache."""
+    a = np.random.default_rng(1).random((2048, 2048))
+    c = np.empty_like(a)
+    gemm = 2.0 * 2048 ** 3 / least(lambda: np.matmul(a, a, out=c))[0]
+    cores = os.cpu_count()
+    parts = [(np.ones(1 << 22), np.ones(1 << 22)) for _ in range(cores)]
+    with ThreadPoolExecutor(cores) as pool:
+        copy = 2.0 * cores * 8 * (1 << 22) / least(lambda: list(pool.map(lambda p: np.copyto(p[1], p[0]), parts)))[0]
+    size = open('/sys/devices/system/cpu/cpu0/cache/index3/size').read().strip()
+    return {'gemm f64': gemm, 'copy': copy, 'cache entries': int(size[:-1]) * {'K': 1024, 'M': 1 << 20}[size[-1]] // 8}
+
+
+def model(traffic, bucket, facts):
+    """GFLOP/s that A_cache predicts, and the seconds of the roofline, for f64."""
+    intensity = traffic['operations'] / (traffic['read'] + traffic['written'])
+    predicted = min(facts['gemm f64'], facts['copy'] / 8 * intensity)
+    size = lambda s: math.prod(bucket['dom'][v] for v in s)
+    kept = [v for v in range(len(bucket['dom'])) if v not in bucket['summed']]
+    moved = 8.0 * (sum(map(size, bucket['scopes'])) + size(kept))
+    return {'intensity': intensity, 'predicted': predicted / 1e9,
+            'roofline': max(bucket['flop'] / facts['gemm f64'], moved / facts['copy']), 'compute bound': bucket['flop'] / facts['gemm f64'] > moved / facts['copy']}
+
+
 PAIRS = {'f32': 'opt_einsum f32', 'f64': 'opt_einsum f64', 'log f32': 'numpy log f32', 'log f64': 'numpy log f64',
          'log-sum-exp f64': 'numpy log f64'}
 
@@ -86,25 +113,32 @@ def main():
         count, seed = (rest + ['60', '1'][len(rest):])[:2]
         text = subprocess.run([program, '--generate', count, seed], capture_output=True, text=True, check=True).stdout
     buckets = sorted(map(json.loads, text.splitlines()), key=lambda b: b['flop'])
-    rows = []
+    rows, facts = [], machine()
     with tempfile.NamedTemporaryFile('w', suffix='.jsonl') as file:
         for bucket in buckets:
             file.seek(0), file.truncate(), file.write(json.dumps(bucket) + '\n'), file.flush()
-            done = subprocess.run([program, file.name], capture_output=True, text=True, check=True).stdout
-            mine = json.loads(done)['seconds and total']
+            command = [program, file.name, '--cache', str(facts['cache entries'])]
+            done = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            mine = done['seconds and total']
             others, total = peers(bucket)
             for name, (_, own) in mine.items():
                 assert abs(own - total) < 1e-4 * total, (name, own, total)
-            rows.append({'flop': bucket['flop'], **{k: v[0] for k, v in mine.items()}, **others})
+            rows.append({'flop': bucket['flop'], **{k: v[0] for k, v in mine.items()}, **others, **model(done['traffic'], bucket, facts)})
             print(rows[-1], file=sys.stderr)
-    rate = lambda name: [r['flop'] / r[name] / 1e9 for r in rows if name in r]
-    medians = {name: round(statistics.median(rate(name)), 3) for name in rows[0]if name != 'flop'}
+    names = [n for n in {n: 0 for r in rows for n in r} if n not in ('flop', 'intensity', 'predicted', 'roofline', 'compute bound')]
+    medians = {name: round(statistics.median(r['flop'] / r[name] / 1e9 for r in rows if name in r), 3) for name in names}
     ratios = {f'{a} / {b}': {'of medians': round(statistics.median([r['flop'] / r[a] for r in rows if b in r]) / 1e9 / medians[b], 2),
                              'median': round(statistics.median(r[b] / r[a] for r in rows if b in r), 2),
-                             'least': round(min(r[b] / r[a] for r in rows if b in r), 2)} for a, b in PAIRS.items()}
+                             'least': round(min(r[b] / r[a] for r in rows if b in r), 2)} for a, b in PAIRS.items() if any(b in r for r in rows)}
     log_cost = {p: round(statistics.median(r[f'log {p}'] / r[p] for r in rows), 3) for p in ('f32', 'f64')}
-    print(json.dumps({'buckets': len(rows), 'gflops_median': medians, 'ratios': ratios, 'log_over_linear': log_cost,
-                      'rows': [{k: float(f'{v:.4g}') for k, v in r.items()} for r in rows]}))
+    large = [r for r in rows if r['flop'] > 1e9]
+    shares = {('compute' if bound else 'memory') + ' bound': [round(r['roofline'] / r['contraction f64'], 2) for r in large if r['compute bound'] == bound]
+              for bound in (True, False)}
+    model_share = round(statistics.median(r['flop'] / r['f64'] / 1e9 / r['predicted'] for r in rows), 3)
+    print(json.dumps({'buckets': len(rows), 'machine': facts, 'gflops_median': medians, 'ratios': ratios, 'log_over_linear': log_cost,
+                      'f64_over_a_cache_prediction': model_share, 'share_of_roofline_above_1e9': shares,
+                      'log_over_linear_above_1e9': [round(r['log f64'] / r['f64'], 2) for r in large],
+                      'rows': [{k: v if isinstance(v, bool) else float(f'{v:.4g}') for k, v in r.items()} for r in rows]}))
 
 
 if __name__ == '__main__':

@@ -1,8 +1,9 @@
-"""All marginals of real networks: zipfold (whole process) and, for BIF files, pyAgrum's lazy propagation in the same run.
+"""All marginals of real networks: zipfold (whole process) and, in the same run, pyAgrum's lazy propagation (BIF) or NumPy along omeco's trees (UAI).
 
-usage: python networks.py ZIPFOLD FOLDER [NAME ...]      needs numpy; pyagrum for the comparison
+usage: python networks.py ZIPFOLD FOLDER [--tree] [NAME ...]      needs numpy; pyagrum or omeco for the comparison
 FOLDER holds NAME.uai.gz with NAME.uai.evid, .PR and .MAR, or NAME.bif.gz. Prints one JSON object with every network of the folder: seconds are
-the least wall seconds of up to three turns; pyAgrum's are those of inference and all posteriors, without reading the file.
+the least wall seconds of up to three turns; pyAgrum's are those of inference and all posteriors, without reading the file. With --tree, log10 Z alone
+by peers/numpy_tree.py --fast: its seconds of order and contraction, without start, reading and simplification, or why it has no answer within 60 s.
 """
 import glob, gzip, json, math, os, subprocess, sys, tempfile, time
 import numpy as np
@@ -38,6 +39,18 @@ def against(numbers, path):
     return float(np.abs(np.array(want) - np.array(numbers)).max()) if len(want) == len(numbers) else None
 
 
+def numpy_tree(path, evidence):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'peers', 'numpy_tree.py')
+    try:
+        done = subprocess.run([sys.executable, script, path, evidence or '-', '--fast'], capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return 'beyond 60 s'
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ['killed'])[-1][:100]
+    answer = json.loads(done.stdout)
+    return {'log10': answer['log10'], 'seconds': round(answer['order'] + answer['contract'], 4)}
+
+
 def pyagrum(path, folder):
     import pyagrum as gum
     plain = f'{folder}/n.bif'
@@ -57,7 +70,7 @@ def pyagrum(path, folder):
 
 
 def main():
-    program, folder, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    program, folder, names = sys.argv[1], sys.argv[2], [n for n in sys.argv[3:] if n != '--tree']
     files = sorted(glob.glob(f'{folder}/*.uai.gz') + glob.glob(f'{folder}/*.bif.gz'))
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -72,6 +85,8 @@ def main():
                 reference = path[:-3] + '.PR'
                 row['reference'] = float(open(reference).read().split()[-1]) if os.path.exists(reference) else None
                 row['largest_difference'] = against(numbers, path[:-3] + '.MAR')
+            if '--tree' in sys.argv and not 'refused' in row:
+                row['numpy_tree'] = numpy_tree(path, evidence if os.path.exists(evidence) else None)
             if name.endswith('.bif') and name != 'link.bif':
                 try:
                     row['pyagrum'] = round(pyagrum(path, scratch), 4)
@@ -81,7 +96,10 @@ def main():
                     row['pyagrum'] = str(refusal).split('\n')[0][:160]
             rows.append(row)
             print(row, file=sys.stderr, flush=True)
-    print(json.dumps({'networks': len(rows), 'total_seconds': round(sum(r['seconds'] for r in rows), 2), 'rows': rows}, indent=1))
+    actual = sorted(r['kernel'] / r['predicted'] for r in rows if r.get('predicted', 0) > 1e-3)
+    share = {k: round(actual[int(q * (len(actual) - 1))], 2) for k, q in (('least', 0), ('median', 0.5), ('most', 1))} if actual else None
+    print(json.dumps({'networks': len(rows), 'total_seconds': round(sum(r['seconds'] for r in rows), 2),
+                      'kernel_over_predicted_above_1_ms': share, 'rows': rows}, indent=1))
 
 
 if __name__ == '__main__':

@@ -1,53 +1,78 @@
-#!/usr/bin/env python3
-"""Orders of the blocks of a tile: matrices and sums under each, in one run, turn by turn.
+"""Contraction orders of zipfold and of omeco (Liu's TreeSA, greedy) on the same simplified networks, with the same seconds.
 
-    python bench/orders.py PATH/TO/zipfold
-
-Kernel seconds of the command with two threads, the least of five turns taken alternately. Prints a table as Markdown.
+usage: python orders.py PROGRAM FOLDER [NAME ...]      needs omeco
+PROGRAM is the example `orders` of crate zipfold. Both sides are graded here, by log2 of the configurations that all joins visit and
+by log2 of the cost that zipfold's search minimises: visits, 64 for every entry of a join's result, 2000 for a join. zipfold's search runs with as many seconds as omeco took, on as many threads, and with its own budget. Prints one JSON object.
 """
-
-import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-
-import numpy as np
-
-ORDERS = ["column", "row", "snake", "hilbert"]
-WORKS = {
-    "L1 f32, 6000 × 5419, self": (6000, 5419, ["dist", "--metric", "cityblock"]),
-    "L1 f32, 4000 × 512, self": (4000, 512, ["dist", "--metric", "cityblock"]),
-    "Gaussian sum, 20000 × 3": (20000, 3, ["reduce", "--op", "sum", "--pair", "exp(-sum((x - y)^2))"]),
-    "histogram, 30000 × 3": (30000, 3, ["hist", "--bins", "100", "--range", "0", "2", "--set", "prune=off"]),
-}
+import glob, json, math, os, subprocess, sys, time
+import omeco
 
 
-def seconds(binary, folder, words, order):
-    """Kernel seconds of one run."""
-    out = ["-o", str(folder / ("o.csv" if words[0] == "hist" else "o.npy")), "--force", "--json", "--quiet"]
-    verb, rest = words[0], words[1:]
-    command = [binary, verb, str(folder / "x.npy"), *rest, *out, "--set", f"order={order}", "--device", "cpu"]
-    report = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(report)["seconds"]["kernel"]
+def grade(children, scopes, cards):
+    """log2 of the visited configurations, of the cost and of the largest result of a tree given as nested lists of table numbers."""
+    count = {}
+    for s in scopes:
+        for v in s:
+            count[v] = count.get(v, 0) + 1
+    log2 = lambda variables: sum(math.log2(cards[v]) for v in variables)
+    visits, costs, largest = [], [], 0.0
+
+    def walk(node):
+        nonlocal largest
+        if isinstance(node, int):
+            return {v: 1 for v in scopes[node]}
+        found = {}
+        for child in node:
+            for v, n in walk(child).items():
+                found[v] = found.get(v, 0) + n
+        visits.append(log2(found))
+        left = {v: n for v, n in found.items() if n < count[v]}
+        largest = max(largest, log2(left))
+        costs.append(2.0 ** visits[-1] + 64.0 * 2.0 ** log2(left) + 2000.0)
+        return left
+    walk(children)
+    return {'visits': round(math.log2(sum(2.0 ** v for v in visits)), 2), 'cost': round(math.log2(sum(costs)), 2), 'largest': round(largest, 1)}
+
+
+def nested(tree):
+    return tree['tensor_index'] if 'tensor_index' in tree else [nested(a) for a in tree['args']]
+
+
+def by_omeco(network, method):
+    start = time.perf_counter()
+    sizes = dict(enumerate(network['cards']))
+    tree = omeco.optimize_code(network['scopes'], [], sizes, method).to_dict()
+    seconds = time.perf_counter() - start
+    return {'seconds': round(seconds, 3), **grade(nested(tree), network['scopes'], network['cards'])}
+
+
+def by_zipfold(program, path, evidence, seconds):
+    command = [program, path, evidence] + ([str(seconds)] if seconds is not None else [])
+    network = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {'seconds': round(network['seconds'], 3), **grade(network['tree'], network['scopes'], network['cards'])}, network
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    print("| work | " + " | ".join(ORDERS) + " |\n|---|" + "---|" * len(ORDERS))
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        folder = pathlib.Path(folder)
-        for name, (n, d, words) in WORKS.items():
-            np.save(folder / "x.npy", np.random.default_rng(0).random((n, d)).astype(np.float32))
-            best = dict.fromkeys(ORDERS, float("inf"))
-            for turn in range(3 if d > 1000 else 5):
-                for order in ORDERS if turn % 2 == 0 else reversed(ORDERS):
-                    best[order] = min(best[order], seconds(sys.argv[1], folder, words, order))
-            print(f"| {name} | " + " | ".join(f"{best[o]:.4f}" for o in ORDERS) + " |", flush=True)
+    sys.setrecursionlimit(1 << 20)
+    program, folder, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    rows = []
+    for path in sorted(glob.glob(f'{folder}/*.uai.gz') + glob.glob(f'{folder}/*.erg.gz')):
+        name = os.path.basename(path)[:-3]
+        if names and not any(n in name for n in names):
+            continue
+        evidence = next((e for e in (path[:-3] + '.evid', path[:-3] + '.evid.gz') if os.path.exists(e)), '-')
+        own, network = by_zipfold(program, path, evidence, None)
+        row = {'network': name, 'tables': len(network['scopes']), 'zipfold': own}
+        for label, method in (('greedy', omeco.GreedyMethod()), ('fast', omeco.TreeSA.fast()), ('full', omeco.TreeSA(ntrials=2))):
+            row['omeco ' + label] = by_omeco(network, method)
+            row['zipfold as ' + label] = by_zipfold(program, path, evidence, row['omeco ' + label]['seconds'])[0]
+        rows.append(row)
+        print(row, file=sys.stderr, flush=True)
+    saved = lambda m, by: [r['omeco ' + m][by] - r['zipfold as ' + m][by] for r in rows]
+    log2_saved = {m: {by: {'mean': round(sum(saved(m, by)) / len(rows), 2), 'least': round(min(saved(m, by)), 2)} for by in ('cost', 'visits')}
+                  for m in ('greedy', 'fast', 'full')}
+    print(json.dumps({'networks': len(rows), 'log2_saved': log2_saved, 'rows': rows}, indent=1))
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main()

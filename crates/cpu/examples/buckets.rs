@@ -2,16 +2,18 @@
 //!
 //! `buckets FILE.jsonl [LIMIT]` measures buckets given as JSON lines (`dom`, `scopes`, `summed`, `flop`), evenly over their
 //! complexity; `buckets --generate COUNT SEED` writes such lines, in which some functions miss some summed variables.
+//! `--cache ENTRIES` is the cache of the paper's model, whose traffic is printed beside the seconds.
 
 use std::time::Instant;
 use zipfold_core::Budget;
 use zipfold_cpu::product::bucket::{Mode, contract as bucket};
+use zipfold_cpu::product::contract::contract;
 use zipfold_cpu::product::held::Room;
 use zipfold_cpu::product::scaled::Entries;
 use zipfold_cpu::product::shape::{Shape, offsets};
 use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::random::Random;
-use zipfold_plan::product::{Options, Pass, Rates, Reduced, Scalar, Table, plan};
+use zipfold_plan::product::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
 
 #[derive(serde::Deserialize, serde::Serialize)]
 struct Bucket {
@@ -21,8 +23,8 @@ struct Bucket {
     flop: f64,
 }
 
-/// What is measured: linear and logarithmic input and output, and the kernel of the true log domain.
-const NAMES: [&str; 5] = ["f32", "f64", "log f32", "log f64", "log-sum-exp f64"];
+/// What is measured: linear and logarithmic input and output, the contractions alone, and the kernel of the true log domain.
+const NAMES: [&str; 6] = ["f32", "f64", "log f32", "log f64", "contraction f64", "log-sum-exp f64"];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,23 +45,45 @@ fn main() {
             &|| run::<f64>(&b, &tables, linear),
             &|| run::<f32>(&b, &logs, log),
             &|| run::<f64>(&b, &logs, log),
+            &|| contractions(&b, &tables),
             &|| true_logs(&b, &logs),
         ];
-        let wanted = |name: &str| args.get(1).is_none_or(|only| only == name);
+        let only = args.get(1).filter(|a| !a.starts_with("--"));
+        let wanted = |name: &str| only.is_none_or(|only| only == name);
         let of: serde_json::Map<String, serde_json::Value> = NAMES
             .iter()
             .zip(runs)
             .filter(|(n, _)| wanted(n))
             .map(|(n, r)| ((*n).to_string(), serde_json::json!(r())))
             .collect();
-        println!("{}", serde_json::json!({"flop": b.flop, "seconds and total": of}));
+        println!("{}", serde_json::json!({"flop": b.flop, "seconds and total": of, "traffic": traffic(&b, &args)}));
     }
+}
+
+/// Operations and the entries that the paper's model says go to and from beyond a cache of `--cache ENTRIES`.
+fn traffic(b: &Bucket, args: &[String]) -> serde_json::Value {
+    let at = args.iter().position(|a| a == "--cache").map_or(usize::MAX, |at| at + 1);
+    let entries: f64 = args.get(at).and_then(|a| a.parse().ok()).unwrap_or(f64::INFINITY);
+    let out: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
+    let configurations = |s: &[usize]| s.iter().map(|v| b.dom[*v]).product::<usize>();
+    let function = |s: &Vec<usize>| {
+        let own: Vec<usize> = s.iter().copied().filter(|v| b.summed.contains(v)).collect();
+        (out.iter().map(|v| s.contains(v)).collect(), configurations(&own))
+    };
+    let model = cache::Bucket {
+        out: out.iter().map(|v| b.dom[*v]).collect(),
+        summed: configurations(&b.summed),
+        functions: b.scopes.iter().map(function).collect(),
+    };
+    let found = model.cached(entries);
+    serde_json::json!({"operations": found.operations, "read": found.read, "written": found.written,
+        "uncached": model.uncached().read})
 }
 
 /// 2–4 functions, 2–32 summation values, 1–18 shared variables, 5–25 variables a function of 1–10 values each.
 fn generate(random: &mut Random) -> Bucket {
+    let target = 10f64.powf(3.0 + 6.5 * random.unit());
     loop {
-        let target = 10f64.powf(3.0 + 6.5 * random.unit());
         let functions = 2 + random.below(3);
         let mut dom: Vec<usize> = (0..1 + random.below(3)).map(|_| 2 + random.below(9)).collect();
         let summed: Vec<usize> = (0..dom.len()).collect();
@@ -89,6 +113,7 @@ fn generate(random: &mut Random) -> Bucket {
         if (2..=32).contains(&values)
             && held
             && out < 1e8
+            && (0.5 * target..2.0 * target).contains(&flop)
             && scopes.iter().all(|s| (5..=25).contains(&s.len()) && size(s) < 1 << 25)
         {
             return Bucket { dom, scopes, summed, flop };
@@ -124,9 +149,8 @@ fn logarithm(table: &Table) -> Table {
     Table { scope: table.scope.clone(), values: table.values.iter().map(|v| v.ln()).collect() }
 }
 
-/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms. Seconds, and the sum
-/// of all entries of the result.
-fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
+/// The plan of a bucket, for tables that stay or go.
+fn planned(b: &Bucket, tables: &[Table], pass: Pass) -> Plan {
     let reduced = Reduced {
         cards: b.dom.clone(),
         origin: Vec::new(),
@@ -138,15 +162,33 @@ fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
         impossible: false,
     };
     let kept: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
-    let options = Options {
-        seed: 1,
-        order_seconds: None,
-        memory: 8 << 30,
-        time_limit: 1e9,
-        pass: Pass::Forward,
-        rates: Rates::default(),
+    let options =
+        Options { seed: 1, order_seconds: None, memory: 8 << 30, time_limit: 1e9, pass, rates: Rates::default() };
+    plan(&reduced, &kept, &options).expect("a plan")
+}
+
+/// The joins of the plan alone, over inputs in the global order.
+fn contractions(b: &Bucket, tables: &[Table]) -> (f64, f64) {
+    let plan = planned(b, tables, Pass::Trace);
+    let budget = Budget::unlimited();
+    let room = Room::new(&budget);
+    let forward = Engine::new(&plan, tables, Fold::Sum, Pass::Trace, &budget).forward::<f64>(&[]).expect("memory");
+    let join = |at: usize| {
+        let Source::Join(inputs) = &plan.nodes[at].source else { return 0.0 };
+        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
+        let shape = Shape::new(&scopes, &plan.nodes[at].scope, &plan.rank, &plan.cards);
+        let held: Vec<_> = inputs.iter().filter_map(|n| forward.tables[*n].as_ref()).collect();
+        best(|| drop(contract(&shape, &held, Fold::Sum, &room)))
     };
-    let plan = plan(&reduced, &kept, &options).expect("a plan");
+    let total =
+        |n: &usize| forward.tables[*n].as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
+    ((0..plan.nodes.len()).map(join).sum(), plan.roots.iter().map(total).product())
+}
+
+/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms. Seconds, and the sum
+/// of all entries of the result.
+fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
+    let plan = planned(b, tables, Pass::Forward);
     let budget = Budget::unlimited();
     let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);
     let engine = if entries == Entries::Logs { engine.of_logs() } else { engine };

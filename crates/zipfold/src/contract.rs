@@ -29,7 +29,7 @@ pub fn contract<S: Semiring>(
     check(cards, tables, keep)?;
     let all = with_free(cards, tables, semiring.one());
     // Counting visits some hundred million configurations a second, whatever the join.
-    let rates = Rates { matrix: 0.3e9, bucket: 0.3e9, ..Rates::default() };
+    let rates = Rates { matrix: 0.3e9, bucket: 0.3e9, runs: 0.3e9, ..Rates::default() };
     let plan = order(cards, &all, keep, settings, Pass::Trace, rates)?;
     if !plan.sliced.is_empty() {
         return Err(Error::resource("the tables do not fit the memory without slicing, which this call does not do")

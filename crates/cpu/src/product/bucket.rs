@@ -3,7 +3,7 @@
 //! A block of the fastest digits is computed at a time: each table contributes to it a run, a constant or a pattern. Small
 //! patterned tables are restructured once, so that the block becomes a run in them too.
 
-use super::lanes::{Step, Term, accumulate};
+use super::lanes::{DEEP, MOST_RUNS, Product, Step, Term, accumulate, sum_products};
 use super::logs;
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
@@ -19,7 +19,8 @@ const TASK: usize = 1 << 16;
 enum Access {
     Constant,
     Run,
-    Pattern(Vec<usize>),
+    /// Offsets along the block, none above the number.
+    Pattern(Vec<usize>, usize),
 }
 
 /// How the block falls into the result.
@@ -38,7 +39,39 @@ struct Layout<'a, T: Real> {
     out_block: usize,
     outer: Vec<Digit>,
     inner: Vec<Digit>,
+    /// Where a sum of products goes along the depth without another look at the digits.
+    depths: Option<Depths>,
     mode: Mode,
+}
+
+/// Offsets of the tables at every configuration of the summed variables, for tables that are runs or constants along the block.
+struct Depths {
+    /// By table.
+    offsets: Vec<Vec<usize>>,
+    /// Tables that are constants.
+    constants: Vec<usize>,
+    /// Tables that are runs, at most [`MOST_RUNS`].
+    runs: Vec<usize>,
+}
+
+/// Most configurations whose offsets are written down.
+const LISTED: usize = 4096;
+
+impl Depths {
+    fn of<T: Real>(layout: &Layout<'_, T>) -> Option<Self> {
+        let of = |run: bool| {
+            let is = |i: &usize| matches!((&layout.access[*i], run), (Access::Run, true) | (Access::Constant, false));
+            (0..layout.tables.len()).filter(is).collect::<Vec<_>>()
+        };
+        let (constants, runs) = (of(false), of(true));
+        let depth: usize = layout.inner.iter().map(|d| d.card).product();
+        let all = constants.len() + runs.len() == layout.tables.len();
+        if layout.mode != Mode::Sum || !all || runs.len() > MOST_RUNS || runs.is_empty() || depth > LISTED {
+            return None;
+        }
+        let list = |i| offsets(&layout.inner.iter().map(|d| (d.card, d.strides[i])).collect::<Vec<_>>());
+        Some(Depths { offsets: (0..layout.tables.len()).map(list).collect(), constants, runs })
+    }
 }
 
 /// How products are made and folded.
@@ -105,10 +138,12 @@ impl<'a, T: Real> Layout<'a, T> {
             false => Fall::Run,
             true => Fall::Pattern(offsets(&fast.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>())),
         };
-        let mut out = Layout { tables: Vec::new(), access: Vec::new(), fall, block, out_block, outer, inner, mode };
+        let (tables, access) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(inputs.len()));
+        let mut out = Layout { tables, access, fall, block, out_block, outer, inner, depths: None, mode };
         for (i, table) in inputs.iter().enumerate() {
             out.add(i, table, fast, shape.visits());
         }
+        out.depths = Depths::of(&out);
         out
     }
     fn add(&mut self, i: usize, table: &'a [T], fast: &[Digit], visits: f64) {
@@ -123,7 +158,8 @@ impl<'a, T: Real> Layout<'a, T> {
             if (own * self.block) as f64 <= (visits / 8.0).max(4096.0) && own * self.block <= 1 << 22 {
                 return self.restructure(i, table, &pattern);
             }
-            Access::Pattern(pattern)
+            let last = pattern.iter().copied().max().unwrap_or(0);
+            Access::Pattern(pattern, last)
         };
         self.tables.push(table.into());
         self.access.push(access);
@@ -138,7 +174,12 @@ impl<'a, T: Real> Layout<'a, T> {
             d.strides[i] = stride;
             stride *= d.card;
         }
-        let copy: Vec<T> = bases.iter().flat_map(|base| pattern.iter().map(move |o| table[base + o])).collect();
+        let mut copy = Vec::with_capacity(bases.len() * pattern.len());
+        let last = pattern.iter().copied().max().unwrap_or(0);
+        for base in bases {
+            let from = &table[base..=base + last];
+            copy.extend(pattern.iter().map(|o| from[*o]));
+        }
         self.tables.push(copy.into());
         self.access.push(Access::Run);
     }
@@ -212,7 +253,10 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
         let mut sums = std::mem::take(&mut self.sums);
         let target = if matches!(layout.fall, Fall::Run) { &mut *to } else { &mut sums[..] };
         match layout.mode {
-            Mode::Sum => self.pass(row, depth, Step::Add, target),
+            Mode::Sum => match &layout.depths {
+                Some(depths) => self.sums(row, depth, depths, target),
+                None => self.pass(row, depth, Step::Add, target),
+            },
             Mode::Max => self.pass(row, depth, Step::Max, target),
             Mode::LogMax => self.pass(row, depth, Step::LogMax, target),
             Mode::LogSum => {
@@ -229,6 +273,25 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
             fold(&sums, pattern, layout.mode, to);
         }
         self.sums = sums;
+    }
+    /// Sums the products of one block over part of the depth, several configurations at a time.
+    fn sums(&self, row: usize, depth: std::ops::Range<usize>, depths: &Depths, target: &mut [T]) {
+        let layout = self.layout;
+        let mut base = [0usize; super::shape::MOST_INPUTS];
+        let mut state = [0usize; 64];
+        Self::locate(&layout.outer, row, &mut base[..layout.tables.len()], &mut state);
+        let mut products = [Product { constant: T::ONE, runs: [&[][..]; MOST_RUNS] }; DEEP];
+        for begin in depth.clone().step_by(DEEP) {
+            let many = DEEP.min(depth.end - begin);
+            for (turn, product) in (begin..).zip(&mut products[..many]) {
+                let at = |i: &usize| base[*i] + depths.offsets[*i][turn];
+                product.constant = depths.constants.iter().fold(T::ONE, |c, i| c * layout.tables[*i][at(i)]);
+                for (run, i) in product.runs.iter_mut().zip(&depths.runs) {
+                    *run = &layout.tables[*i][at(i)..][..layout.block];
+                }
+            }
+            sum_products(target, begin == depth.start, &products[..many], depths.runs.len());
+        }
     }
     /// Folds all products of one block over part of the depth into `target`.
     fn pass(&mut self, row: usize, depth: std::ops::Range<usize>, step: Step<'_, T>, target: &mut [T]) {
@@ -255,13 +318,14 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
     fn add(&mut self, base: &[usize], first: bool, step: Step<'_, T>, to: &mut [T]) {
         let layout = self.layout;
         for (i, access) in layout.access.iter().enumerate() {
-            let Access::Pattern(pattern) = access else { continue };
+            let Access::Pattern(pattern, last) = access else { continue };
             let (at, copy) = &mut self.gathered[i];
             if *at != base[i] {
                 *at = base[i];
-                let from = &layout.tables[i][base[i]..];
+                let from = &layout.tables[i][base[i]..=base[i] + last];
                 copy.clear();
-                copy.extend(pattern.iter().map(|o| from[*o]));
+                // SAFETY: no offset of the pattern is above `last`, which is within `from`.
+                copy.extend(pattern.iter().map(|o| unsafe { *from.get_unchecked(*o) }));
             }
         }
         let log = layout.mode.log();
@@ -276,7 +340,7 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                     terms[many] = &layout.tables[i][base[i]..][..layout.block];
                     many += 1;
                 }
-                Access::Pattern(_) => {
+                Access::Pattern(..) => {
                     terms[many] = &self.gathered[i].1;
                     many += 1;
                 }

@@ -3,10 +3,9 @@
 use super::batch::Batched;
 use super::bucket::{self, Mode};
 use super::held::{Held, Room};
-use super::lanes;
 use super::matrix::Matrices;
 use super::real::Real;
-use super::scaled::{Data, Scaled};
+use super::scaled::{Data, Scaled, exponentials, log_range};
 use super::shape::Shape;
 use zipfold_core::Result;
 
@@ -89,13 +88,13 @@ fn logarithmic<T: Real>(
 
 /// A table of logarithms in mantissas again, if its range allows.
 fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, room: &Room) -> Result<Scaled<T>> {
-    let (low, high) = lanes::log_ends(&logs.items);
+    let (low, high) = log_range(&logs.items);
     let bits = (high - low) * std::f64::consts::LOG2_E;
     if high > f64::NEG_INFINITY && bits > f64::from(T::LIMIT) {
         return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
     }
     let middle = if high > f64::NEG_INFINITY { ((low + high) / 2.0 * std::f64::consts::LOG2_E).round() } else { 0.0 };
     let mut items = Held::blank(logs.items.len(), room, "a table of the contraction")?;
-    lanes::exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
+    exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
     Ok(Scaled::linear(items, exponent + middle as i64))
 }

@@ -73,6 +73,84 @@ pub fn accumulate<T: Real>(
     widest(to.len(), Accumulate(to, first, constant, terms, step, scratch));
 }
 
+/// Products that [`sum_products`] adds in one go, and their most runs.
+pub const DEEP: usize = 16;
+/// Most runs of such a product.
+pub const MOST_RUNS: usize = 3;
+
+/// A constant times runs of tables along a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a, T> {
+    /// The product of what does not change along the block.
+    pub constant: T,
+    /// The runs; the first so many count.
+    pub runs: [Term<'a, T>; MOST_RUNS],
+}
+
+/// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in registers along the depth.
+pub fn sum_products<T: Real>(to: &mut [T], first: bool, products: &[Product<'_, T>], runs: usize) {
+    struct Sum<'a, 't, T>(&'a mut [T], bool, &'a [Product<'t, T>], usize);
+    impl<T: Real> Loop for Sum<'_, '_, T> {
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            let Sum(to, first, products, runs) = self;
+            match runs {
+                1 => columns::<T, 1, FMA>(to, first, products),
+                2 => columns::<T, 2, FMA>(to, first, products),
+                _ => columns::<T, 3, FMA>(to, first, products),
+            }
+        }
+    }
+    widest(to.len(), Sum(to, first, products, runs));
+}
+
+/// Entries whose sums are held at one time.
+const COLUMN: usize = 32;
+
+#[inline(always)]
+fn columns<T: Real, const R: usize, const FMA: bool>(to: &mut [T], first: bool, products: &[Product<'_, T>]) {
+    let wide = to.len() / COLUMN * COLUMN;
+    for at in (0..wide).step_by(COLUMN) {
+        column::<T, R, COLUMN, FMA>(&mut to[at..at + COLUMN], at, first, products);
+    }
+    let narrow = wide + (to.len() - wide) / 8 * 8;
+    for at in (wide..narrow).step_by(8) {
+        column::<T, R, 8, FMA>(&mut to[at..at + 8], at, first, products);
+    }
+    for at in narrow..to.len() {
+        column::<T, R, 1, FMA>(&mut to[at..=at], at, first, products);
+    }
+}
+
+/// `W` entries from place `at` of the runs.
+#[inline(always)]
+fn column<T: Real, const R: usize, const W: usize, const FMA: bool>(
+    to: &mut [T],
+    at: usize,
+    first: bool,
+    products: &[Product<'_, T>],
+) {
+    let mut sums = [T::default(); W];
+    if !first {
+        sums.copy_from_slice(to);
+    }
+    for product in products {
+        let a = &product.runs[0][at..at + W];
+        let mut scaled = [product.constant; W];
+        for run in &product.runs[1..R] {
+            let run = &run[at..at + W];
+            for i in 0..W {
+                scaled[i] = scaled[i] * run[i];
+            }
+        }
+        // Plain loops: a closure that is not inlined would not have the caller's features.
+        for i in 0..W {
+            sums[i] = a[i].fused::<FMA>(scaled[i], sums[i]);
+        }
+    }
+    to.copy_from_slice(&sums);
+}
+
 /// Every entry's exponential in its place.
 pub fn exponentials_in_place(items: &mut [f64]) {
     struct Exponentials<'a>(&'a mut [f64]);

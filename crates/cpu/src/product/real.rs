@@ -32,6 +32,8 @@ pub trait Real:
     fn spares(spares: &Spares) -> &Mutex<Vec<Spare<Self>>>;
     /// The larger.
     fn larger(self, other: Self) -> Self;
+    /// `self · factor + more`, in one rounding where the machine has an instruction for it.
+    fn fused<const FMA: bool>(self, factor: Self, more: Self) -> Self;
     /// `tile[column][row] = fold over k of a[k][row] * b[k][column]` for `rows` vectors of rows; see [`super::micro`].
     fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
     /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]`; see [`super::micro`].
@@ -55,6 +57,10 @@ macro_rules! real {
             }
             fn larger(self, other: Self) -> Self {
                 if self < other { other } else { self }
+            }
+            #[inline(always)]
+            fn fused<const FMA: bool>(self, factor: Self, more: Self) -> Self {
+                if FMA { self.mul_add(factor, more) } else { self * factor + more }
             }
             fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
                 $micro(rows, depth, a, b, max, tile)

@@ -81,7 +81,7 @@ impl<T: Real> Scaled<T> {
     fn from_logs(picked: &Picked<'_>, room: &Room) -> Result<Self> {
         let mut logs = Held::blank(picked.len(), room, "a table")?;
         picked.copy(&mut logs.items, |v| v);
-        let (low, high) = lanes::log_ends(&logs.items);
+        let (low, high) = log_range(&logs.items);
         if low > high {
             return Self::of(&vec![0.0; logs.items.len()], room);
         }
@@ -91,7 +91,7 @@ impl<T: Real> Scaled<T> {
         }
         let middle = ((low + high) / 2.0).round();
         let mut items = Held::blank(logs.items.len(), room, "a table")?;
-        lanes::exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
+        exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
         Ok(Scaled {
             data: Data::Linear(items),
             exponent: middle as i64,
@@ -106,13 +106,17 @@ impl<T: Real> Scaled<T> {
     pub fn logs(&self, room: &Room) -> Result<Held<f64>> {
         let shift = self.exponent as f64 * std::f64::consts::LN_2;
         let mut out = Held::blank(self.len(), room, "logarithms of a table")?;
-        let chunks = out.items.par_chunks_mut(1 << 14).enumerate();
+        if let (Data::Linear(x), true) = (&self.data, out.items.len() < SHARED) {
+            lanes::logarithms(&x.items, shift, &mut out.items);
+            return Ok(out);
+        }
+        let chunks = out.items.par_chunks_mut(PART).enumerate();
         match &self.data {
             Data::Linear(x) => {
-                chunks.for_each(|(at, to)| lanes::logarithms(&x.items[at << 14..][..to.len()], shift, to))
+                chunks.for_each(|(at, to)| lanes::logarithms(&x.items[at * PART..][..to.len()], shift, to))
             }
             Data::Log(x) => chunks.for_each(|(at, to)| {
-                to.iter_mut().zip(&x.items[at << 14..]).for_each(|(t, l)| *t = l + shift);
+                to.iter_mut().zip(&x.items[at * PART..]).for_each(|(t, l)| *t = l + shift);
             }),
         }
         Ok(out)
@@ -173,6 +177,27 @@ pub enum Entries {
     Values,
     /// Their natural logarithms.
     Logs,
+}
+
+/// Entries of a part that one thread takes, and from which both share the work.
+const PART: usize = 1 << 13;
+const SHARED: usize = 1 << 15;
+
+/// `to = e^(from - shift)` on all threads.
+pub(super) fn exponentials<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
+    if to.len() < SHARED {
+        return lanes::exponentials(from, shift, to);
+    }
+    to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| lanes::exponentials(from, shift, to));
+}
+
+/// The least and the greatest finite logarithm, on all threads.
+pub(super) fn log_range(logs: &[f64]) -> (f64, f64) {
+    if logs.len() < SHARED {
+        return lanes::log_ends(logs);
+    }
+    let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    logs.par_chunks(PART).map(lanes::log_ends).reduce(|| (f64::INFINITY, f64::NEG_INFINITY), merge)
 }
 
 /// Exponents of the smallest and one above the largest nonzero value.

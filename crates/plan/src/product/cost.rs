@@ -26,6 +26,8 @@ pub struct Rates {
     pub matrix: f64,
     /// Configurations a second of the n-ary kernel, all threads.
     pub bucket: f64,
+    /// The same times the number of tables, where blocks are runs in all of them.
+    pub runs: f64,
     /// Bytes a second to and from memory.
     pub memory: f64,
     /// Seconds to start one join.
@@ -35,7 +37,7 @@ pub struct Rates {
 impl Default for Rates {
     /// Two cores with AVX-512, fitted to the runs in `bench/records` (fresh memory, whose first touch costs more than its traffic, included).
     fn default() -> Self {
-        Rates { matrix: 20e9, bucket: 1.5e9, memory: 5e9, start: 2e-6 }
+        Rates { matrix: 20e9, bucket: 1.5e9, runs: 8e9, memory: 5e9, start: 2e-6 }
     }
 }
 

@@ -97,6 +97,9 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
             ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
         }
     }
+    if options.pass != Pass::Sweep {
+        super::fuse::fuse(&mut forest, &options.rates);
+    }
     let mut out = assemble(forest, options);
     out.hard = hard;
     super::slice::fit(&mut out, options)?;
@@ -159,7 +162,7 @@ fn assemble(forest: Forest, options: &Options) -> Plan {
     let mut new = vec![0; forest.nodes.len()];
     order.iter().enumerate().for_each(|(at, n)| new[*n] = at);
     let summed = order.iter().flat_map(|n| forest.nodes[*n].summed.iter().copied());
-    let kept = (0..forest.cards.len()).filter(|v| forest.kept[*v]);
+    let kept = free_order(&forest, &roots);
     let mut rank = vec![0u32; forest.cards.len()];
     summed.chain(kept).enumerate().for_each(|(place, v)| rank[v] = place as u32);
     let mut nodes: Vec<Node> = order.iter().map(|n| forest.nodes[*n].clone()).collect();
@@ -181,6 +184,21 @@ fn assemble(forest: Forest, options: &Options) -> Plan {
         prediction: Prediction::default(),
         hard: Vec::new(),
     }
+}
+
+/// The kept variables, those of the largest table that makes the result last: it is then read run by run.
+fn free_order(forest: &Forest, roots: &[usize]) -> Vec<usize> {
+    let mut largest = vec![0.0f64; forest.cards.len()];
+    for root in roots {
+        let Source::Join(inputs) = &forest.nodes[*root].source else { continue };
+        for scope in inputs.iter().map(|n| &forest.nodes[*n].scope) {
+            let entries = forest.size(scope);
+            scope.iter().for_each(|v| largest[*v] = largest[*v].max(entries));
+        }
+    }
+    let mut out: Vec<usize> = (0..forest.cards.len()).filter(|v| forest.kept[*v]).collect();
+    out.sort_by(|a, b| largest[*a].total_cmp(&largest[*b]));
+    out
 }
 
 /// Entries that the largest table below each node has.

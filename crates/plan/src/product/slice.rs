@@ -54,6 +54,7 @@ fn predict(plan: &Plan, log2: &[f64], options: &Options) -> Prediction {
 /// What `plan` takes with the variables of zero `log2` (and `more`) sliced.
 fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) -> Prediction {
     let mut out = Prediction::default();
+    let free = free(plan);
     let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(|v| log2[*v]).sum()).collect();
     for (at, node) in plan.nodes.iter().enumerate() {
         let Source::Join(inputs) = &node.source else { continue };
@@ -62,7 +63,7 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
         let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
         out.flops += contractions * union.exp2() * inputs.len() as f64;
         out.bytes += contractions * entries * 8.0;
-        out.seconds += contractions * join_seconds(&options.rates, union, entries, &sizes, inputs, sizes[at]);
+        out.seconds += contractions * join_seconds(&options.rates, union, entries, &sizes, inputs, sizes[at], free[at]);
         out.width = out.width.max((node.scope.len() + node.summed.len()).saturating_sub(1));
     }
     let slices: f64 = plan.sliced.iter().chain(more).map(|v| plan.cards[*v] as f64).product();
@@ -79,15 +80,25 @@ pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
     let log2 = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
     let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(log2).sum()).collect();
     let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+    let free = free(plan);
     let of = |(at, node): (usize, &Node)| match &node.source {
         Source::Input(_) => 0.0,
         Source::Join(inputs) => {
             let union = sizes[at] + node.summed.iter().map(log2).sum::<f64>();
             let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
-            slices * (1.0 + gradients(plan, at)) * join_seconds(rates, union, entries, &sizes, inputs, sizes[at])
+            slices
+                * (1.0 + gradients(plan, at))
+                * join_seconds(rates, union, entries, &sizes, inputs, sizes[at], free[at])
         }
     };
     plan.nodes.iter().enumerate().map(of).collect()
+}
+
+/// Whether the order of each node's result is free: kept variables only.
+fn free(plan: &Plan) -> Vec<bool> {
+    let mut out = vec![false; plan.nodes.len()];
+    plan.roots.iter().for_each(|r| out[*r] = !plan.nodes[*r].scope.is_empty());
+    out
 }
 
 /// Contractions of the backward sweep at one join.
@@ -100,22 +111,38 @@ fn gradients(plan: &Plan, at: usize) -> f64 {
     }
 }
 
-/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel.
-fn join_seconds(rates: &Rates, union: f64, entries: f64, sizes: &[f64], inputs: &[usize], out: f64) -> f64 {
+/// Tables that are this much smaller (log2) than the visited configurations are restructured once, to lie as blocks need them.
+const SMALLER: f64 = 6.0;
+
+/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel. Where the order
+/// of the result is free, blocks are runs in its largest table and, once restructured, in three and more small ones.
+pub(super) fn join_seconds(
+    rates: &Rates,
+    union: f64,
+    entries: f64,
+    sizes: &[f64],
+    inputs: &[usize],
+    out: f64,
+    free: bool,
+) -> f64 {
+    let large = inputs.iter().filter(|n| sizes[**n] > union - SMALLER).count();
+    let runs = free && inputs.len() > 2 && large < 2;
+    let bucket = if runs { (rates.runs / inputs.len() as f64).max(rates.bucket) } else { rates.bucket };
     let rate = match inputs {
         [a, b] => {
             // Rows and columns of the product: what one input lacks of the union.
             let (rows, cols) = (union - sizes[*b], union - sizes[*a]);
             let depth = union - out;
-            if rows.min(cols) >= 3.0 && depth >= 1.0 {
+            if rows.min(cols) >= 3.0 && depth >= 2.0 {
                 rates.matrix / (1.0 + 16.0 / depth.min(8.0).exp2())
             } else {
-                rates.bucket
+                bucket
             }
         }
-        _ => rates.bucket,
+        _ => bucket,
     };
-    rates.start + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
+    // Setting out a contraction takes time for each of its tables.
+    rates.start * inputs.len() as f64 / 2.0 + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
 }
 
 /// Bytes held at one time, following the executor: inputs are copied once, tables go after their last use.

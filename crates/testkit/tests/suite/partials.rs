@@ -122,7 +122,7 @@ fn any_bytes_give_a_partial_or_an_error() {
     let mut lcg = Lcg::new(3);
     for _ in 0..2000 {
         let payload: Vec<u8> = (0..lcg.below(80)).map(|_| lcg.bits() as u8).collect();
-        let mut bytes = b"ZFPART\x00\x02".to_vec();
+        let mut bytes = b"ZFPART\x00\x03".to_vec();
         let mut hash = zipfold::partial::Fnv::default();
         hash.add(&payload);
         bytes.extend((payload.len() as u64).to_le_bytes());
