@@ -10,6 +10,7 @@ use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
 use crate::jit::{self, Code};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
@@ -164,10 +165,13 @@ impl<'j, T: Element> Engine<'j, T> {
     }
 }
 
-/// The code of `program`, unless the plan has the evaluator take it step by step.
-pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Code<T>> {
-    let wanted = plan.family != "vm";
-    if wanted { Code::compile(low, program, plan.isa, given).ok() } else { None }
+/// The code of `program`, made once, unless the plan has the evaluator take it step by step.
+pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
+    if plan.family == "vm" {
+        return None;
+    }
+    let number = 2 * plan.isa as u64 + u64::from(given);
+    low.made.get(number, || Code::compile(low, program, plan.isa, given).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// One unit in progress.

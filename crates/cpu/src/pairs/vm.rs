@@ -65,7 +65,7 @@ pub struct Vm<'j, T> {
     /// Instruction set.
     pub isa: Isa,
     /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.
-    pub code: Option<Code<T>>,
+    pub code: Option<Arc<Code<T>>>,
 }
 
 /// Where operands of the current row, block and component come from.
@@ -104,7 +104,7 @@ impl<'j, T: Real> Vm<'j, T> {
             firsts,
             held: None,
             current: 0,
-            frame: Aligned::zeros(self.code.as_ref().map_or(0, Code::frame)),
+            frame: Aligned::zeros(self.code.as_ref().map_or(0, |code| code.frame())),
         }
     }
     /// Rows that are evaluated at once, of results of so many numbers.
