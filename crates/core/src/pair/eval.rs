@@ -1,6 +1,6 @@
 //! The reference value of a formula (DESIGN 12): f64, components in ascending order, no contraction.
 
-use super::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::number;
 
 /// A function of one number.
@@ -76,7 +76,8 @@ pub struct Rows<'a> {
 #[derive(Debug)]
 pub struct Evaluator<'f> {
     formula: &'f Formula,
-    wanted: Vec<bool>,
+    /// Nodes that depend on rows, in order; what depends on none is computed once.
+    steps: Vec<usize>,
     dim: usize,
     scalars: Vec<f64>,
     vectors: Vec<Vec<f64>>,
@@ -106,15 +107,16 @@ impl<'f> Evaluator<'f> {
         let n = formula.nodes().len();
         let is_vector = |at: usize| formula.ty(Id(at as u32)).shape == Shape::Vector;
         let vectors = (0..n).map(|at| if is_vector(at) && wanted[at] { vec![0.0; dim] } else { vec![] }).collect();
-        Evaluator { formula, wanted, dim, scalars: vec![0.0; n], vectors }
+        let (fixed, steps) = (0..n).filter(|at| wanted[*at]).partition(|at| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0);
+        let mut made = Evaluator { formula, steps: fixed, dim, scalars: vec![0.0; n], vectors };
+        made.run(Rows { x: &[], y: &[], delta: &[] });
+        Evaluator { steps, ..made }
     }
     /// Evaluates all nodes for one pair of rows.
     pub fn run(&mut self, rows: Rows<'_>) {
-        for at in 0..self.wanted.len() {
-            if self.wanted[at] {
-                self.step(at, rows);
-            }
-        }
+        let steps = std::mem::take(&mut self.steps);
+        steps.iter().for_each(|at| self.step(*at, rows));
+        self.steps = steps;
     }
     /// The number at a scalar node, after [`Self::run`].
     pub fn scalar(&self, id: Id) -> f64 {
@@ -138,9 +140,7 @@ impl<'f> Evaluator<'f> {
         match self.formula.ty(id).shape {
             Shape::Vector => {
                 let mut out = std::mem::take(&mut self.vectors[at]);
-                for (k, o) in out.iter_mut().enumerate() {
-                    *o = self.component(id, k, rows);
-                }
+                self.components(id, rows, &mut out);
                 self.vectors[at] = out;
             }
             Shape::Scalar => self.scalars[at] = self.single(id, rows),
@@ -149,15 +149,27 @@ impl<'f> Evaluator<'f> {
     }
     /// Operand `id` at component `k`: scalars spread.
     fn operand(&self, id: Id, k: usize) -> f64 {
-        if self.formula.ty(id).shape == Shape::Vector { self.vectors[id.0 as usize][k] } else { self.scalar(id) }
+        self.values(id).at(k)
     }
-    fn component(&self, id: Id, k: usize, rows: Rows<'_>) -> f64 {
+    #[inline(always)]
+    fn values(&self, id: Id) -> Values<'_> {
+        match self.formula.ty(id).shape {
+            Shape::Vector => Values::Each(self.vector(id)),
+            _ => Values::One(self.scalar(id)),
+        }
+    }
+    fn components(&self, id: Id, rows: Rows<'_>, out: &mut [f64]) {
+        let len = out.len();
         match self.formula.node(id) {
-            Node::Row(Side::X) => rows.x[k],
-            Node::Row(Side::Y) => rows.y[k],
-            Node::Delta => rows.delta[k],
-            Node::Given(v) => self.formula.vectors[*v as usize][k],
-            _ => self.apply(id, k),
+            Node::Row(Side::X) => out.copy_from_slice(&rows.x[..len]),
+            Node::Row(Side::Y) => out.copy_from_slice(&rows.y[..len]),
+            Node::Delta => out.copy_from_slice(&rows.delta[..len]),
+            Node::Given(v) => out.copy_from_slice(&self.formula.vectors[*v as usize][..len]),
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.values(*a), self.values(*b));
+                out.iter_mut().enumerate().for_each(|(k, o)| *o = binary(*op, a.at(k), b.at(k)));
+            }
+            _ => out.iter_mut().enumerate().for_each(|(k, o)| *o = self.apply(id, k)),
         }
     }
     fn apply(&self, id: Id, k: usize) -> f64 {
@@ -187,6 +199,23 @@ impl<'f> Evaluator<'f> {
         let mut values = self.vector(body).iter();
         let first = init.map(|i| self.scalar(i)).or_else(|| values.next().copied());
         first.map_or(f64::NAN, |first| values.fold(first, |acc, v| bound(self.formula, op, acc, *v)))
+    }
+}
+
+/// An operand: one number for all components, or a number for each.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    One(f64),
+    Each(&'a [f64]),
+}
+
+impl Values<'_> {
+    #[inline(always)]
+    fn at(self, k: usize) -> f64 {
+        match self {
+            Values::One(v) => v,
+            Values::Each(v) => v[k],
+        }
     }
 }
 

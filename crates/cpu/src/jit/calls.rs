@@ -106,12 +106,22 @@ fn power<T: Real>(out: &mut [T], a: &[T], p: f64) {
     }
 }
 
+// Loops by number: what iterators are made of is compiled apart, without the instruction set of the caller.
+
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn each<T: Real>(out: &mut [T], a: &[T], f: impl Fn(f64) -> f64) {
-    out.iter_mut().zip(a).for_each(|(o, a)| *o = T::of(f(a.wide())));
+    let a = &a[..out.len()];
+    for at in 0..out.len() {
+        out[at] = T::of(f(a[at].wide()));
+    }
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn pairs<T: Real>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(f64, f64) -> f64) {
-    out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = T::of(f(a.wide(), b.wide())));
+    let (a, b) = (&a[..out.len()], &b[..out.len()]);
+    for at in 0..out.len() {
+        out[at] = T::of(f(a[at].wide(), b[at].wide()));
+    }
 }

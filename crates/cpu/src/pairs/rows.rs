@@ -95,7 +95,9 @@ impl<T: Real> Rows<T> {
         let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
             let mut hoister = low.hoister(Side::Y);
             for lane in 0..BLOCK {
-                hoister.load(table, (block * BLOCK + lane).min(table.rows() - 1));
+                if block * BLOCK + lane < table.rows() {
+                    hoister.load(table, block * BLOCK + lane);
+                }
                 for s in 0..streams {
                     let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
                     let to = strips[first..].iter_mut().step_by(lanes);
