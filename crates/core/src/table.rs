@@ -93,7 +93,9 @@ pub struct Table {
     rows: usize,
     cols: usize,
     elements: Elements,
+    /// Of the columns, then of the attributes.
     names: Option<Arc<[String]>>,
+    attributes: Option<Arc<Table>>,
 }
 
 impl Table {
@@ -105,7 +107,7 @@ impl Table {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
         }
-        Ok(Table { rows, cols, elements, names: None })
+        Ok(Table { rows, cols, elements, names: None, attributes: None })
     }
     /// A double-precision table.
     ///
@@ -137,6 +139,43 @@ impl Table {
         self.names = Some(names.into());
         Ok(self)
     }
+    /// The same table with numbers beside its components: a formula reads them by name (`x.mass`), while the row itself and
+    /// its differences leave them out. Components without names are called by their numbers.
+    ///
+    /// # Errors
+    /// `Input` when the rows are not as many, or when an attribute has no name of its own.
+    pub fn with_attributes(mut self, attributes: Table) -> Result<Self> {
+        if attributes.rows != self.rows {
+            let what = format!("attributes of {} rows beside {} rows", attributes.rows, self.rows);
+            return Err(Error::input(what).remedy("one number for each row"));
+        }
+        let Some(own) = attributes.names() else { return Err(Error::input("attributes without names")) };
+        let numbered = || (0..self.cols).map(|k| k.to_string()).collect();
+        let mut names: Vec<String> = self.names().map_or_else(numbered, |names| names[..self.cols].to_vec());
+        if let Some(twice) = own.iter().find(|name| names.contains(name)) {
+            return Err(Error::input(format!("a column and an attribute are both named '{twice}'")));
+        }
+        names.extend_from_slice(own);
+        self.names = Some(names.into());
+        self.attributes = Some(Arc::new(attributes));
+        Ok(self)
+    }
+    /// The same table with the attributes of `other`, whose rows these are, and its names where it has some.
+    pub(crate) fn beside(mut self, other: &Table) -> Self {
+        if self.cols == other.cols && self.rows == other.rows {
+            self.names = other.names.clone();
+            self.attributes = other.attributes.clone();
+        }
+        self
+    }
+    /// Numbers beside the components of a row, with names of their own.
+    pub fn attributes(&self) -> Option<&Table> {
+        self.attributes.as_deref()
+    }
+    /// Numbers of a row: components, then attributes.
+    pub fn width(&self) -> usize {
+        self.cols + self.attributes().map_or(0, Table::cols)
+    }
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -149,7 +188,7 @@ impl Table {
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
-    /// Column names, if the source had any.
+    /// Names of the columns, if the source had any, then of the attributes.
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
@@ -164,16 +203,25 @@ impl Table {
     pub fn get(&self, row: usize, col: usize) -> f64 {
         self.elements.get(row * self.cols + col)
     }
-    /// Copies row `row`, widened to f64, into `out` (length `cols`).
+    /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of length `width`.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
+        if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
+            attributes.row_into(row, &mut out[self.cols..]);
+        }
         let at = row * self.cols;
         match &self.elements {
             Elements::F32(b) => out.iter_mut().zip(&b[at..at + self.cols]).for_each(|(o, v)| *o = f64::from(*v)),
             Elements::F64(b) => out.copy_from_slice(&b[at..at + self.cols]),
         }
     }
-    /// The position of the first NaN, as (row, column).
+    /// The position of the first NaN, as (row, column); attributes are counted on after the columns.
     pub fn first_nan(&self) -> Option<(usize, usize)> {
+        self.first_nan_component().or_else(|| {
+            let (row, at) = self.attributes()?.first_nan()?;
+            Some((row, self.cols + at))
+        })
+    }
+    fn first_nan_component(&self) -> Option<(usize, usize)> {
         let at = match &self.elements {
             Elements::F32(b) => b.iter().position(|v| v.is_nan()),
             Elements::F64(b) => b.iter().position(|v| v.is_nan()),
