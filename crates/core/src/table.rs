@@ -278,3 +278,33 @@ pub fn place_of(names: &[String], name: &str) -> Result<Option<usize>> {
         (first, _) => Ok(first),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(rows: usize, names: &[&str]) -> Table {
+        let items = (0..rows * names.len()).map(|v| v as f64).collect();
+        let names = names.iter().map(|n| (*n).to_string()).collect();
+        Table::f64(rows, names.len(), items).unwrap().with_names(names).unwrap()
+    }
+
+    #[test]
+    fn attributes_follow_the_components_of_a_row() {
+        let table = Table::f64(2, 3, vec![7.0; 6]).unwrap().with_attributes(named(2, &["mass", "kind"])).unwrap();
+        assert_eq!((table.cols(), table.width()), (3, 5));
+        assert_eq!(table.names().unwrap(), ["0", "1", "2", "mass", "kind"]);
+        let (mut row, mut whole) = ([0.0; 3], [0.0; 5]);
+        table.row_into(1, &mut row);
+        table.row_into(1, &mut whole);
+        assert_eq!((row, whole), ([7.0; 3], [7.0, 7.0, 7.0, 2.0, 3.0]));
+        assert_eq!(table.first_nan(), None);
+    }
+
+    #[test]
+    fn attributes_that_do_not_fit_are_refused() {
+        assert!(named(2, &["a"]).with_attributes(named(3, &["b"])).is_err());
+        assert!(named(2, &["a"]).with_attributes(named(2, &["a"])).is_err());
+        assert!(named(2, &["a"]).with_attributes(Table::f64(2, 1, vec![0.0; 2]).unwrap()).is_err());
+    }
+}
