@@ -100,8 +100,8 @@ impl<T: Real> Rows<T> {
                 }
                 for s in 0..streams {
                     let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
-                    let to = strips[first..].iter_mut().step_by(lanes);
-                    to.zip(hoister.stream(s)).for_each(|(o, v)| *o = T::of(*v));
+                    let to = &mut strips[first..];
+                    hoister.stream(s).iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
                 }
                 (0..attrs).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
             }
