@@ -160,9 +160,9 @@ impl Table {
         self.attributes = Some(Arc::new(attributes));
         Ok(self)
     }
-    /// The same table with the attributes of `other`, whose rows these are, and its names where it has some.
+    /// The same table with the attributes of `other`, whose rows these are, and with its names.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
-        if self.cols == other.cols && self.rows == other.rows {
+        if other.attributes.is_some() && self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
             self.attributes = other.attributes.clone();
         }
@@ -211,7 +211,7 @@ impl Table {
         let at = row * self.cols;
         match &self.elements {
             Elements::F32(b) => out.iter_mut().zip(&b[at..at + self.cols]).for_each(|(o, v)| *o = f64::from(*v)),
-            Elements::F64(b) => out.copy_from_slice(&b[at..at + self.cols]),
+            Elements::F64(b) => out[..self.cols].copy_from_slice(&b[at..at + self.cols]),
         }
     }
     /// The position of the first NaN, as (row, column); attributes are counted on after the columns.
