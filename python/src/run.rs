@@ -10,17 +10,21 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zipfold::run::{Target, ready, run_problem};
 use zipfold::{Data, Error, Job, Outcome, Problem, Table, partial, shards};
 
-/// An array with the names of its columns.
-type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>);
+/// An array with the names of its columns, and the named columns beside it.
+type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<(Bound<'py, PyAny>, Vec<String>)>);
 /// Weights of a fold: of the rows of x and of y.
 type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
 
 fn named(given: &Named<'_>) -> PyResult<Table> {
-    let made = table(&given.0)?;
-    match &given.1 {
-        Some(names) => made.with_names(names.clone()).map_err(|e| raise(given.0.py(), &e)),
-        None => Ok(made),
+    let (array, names, beside) = given;
+    let refused = |e: Error| raise(array.py(), &e);
+    let mut made = table(array)?;
+    if let Some(names) = names {
+        made = made.with_names(names.clone()).map_err(refused)?;
     }
+    let Some((array, names)) = beside else { return Ok(made) };
+    let beside = table(array)?.with_names(names.clone()).map_err(refused)?;
+    made.with_attributes(beside).map_err(refused)
 }
 
 fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult<Data> {

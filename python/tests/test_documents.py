@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import inspect
 import os
 import pathlib
 import pkgutil
@@ -40,6 +41,16 @@ def test_the_examples_of_the_docstrings_run(module):
 def test_every_public_name_is_described():
     for name in zf.__all__:
         assert getattr(zf, name).__doc__ or name == "__version__", name
+
+
+@pytest.mark.parametrize("name", [name for name in zf.__all__ if inspect.isfunction(getattr(zf, name))])
+def test_every_public_function_says_shapes_units_and_errors(name):
+    function = getattr(zf, name)
+    text, parameters = function.__doc__, inspect.signature(function).parameters
+    sections = ["Parameters", "Returns", "Raises"] if parameters else []
+    missing = [s for s in sections if f"\n    {s}\n    {'-' * len(s)}\n" not in text]
+    unnamed = [p for p in parameters if not re.search(rf"\b{p}\b", text)]
+    assert (missing, unnamed) == ([], []) and ">>>" in text
 
 
 def test_the_stubs_name_what_there_is():

@@ -26,14 +26,18 @@ __all__ = ["like", "matrix", "named_rows", "rows"]
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
+_TRUTH = np.dtype(np.bool_)
 
 
 def rows(data: Any, name: str) -> np.ndarray:
     """``data`` as n × d numbers, C-contiguous; ``name`` is what messages call it."""
-    if type(data) is np.ndarray and (data.dtype is _DOUBLE or data.dtype is _SINGLE) and data.ndim == 2:
-        flags = data.flags
-        if flags.c_contiguous and flags.aligned:
-            return data
+    if type(data) is np.ndarray and data.ndim == 2:
+        if data.dtype is _DOUBLE or data.dtype is _SINGLE:
+            flags = data.flags
+            if flags.c_contiguous and flags.aligned:
+                return data
+        elif data.dtype is _TRUTH:
+            return data.astype(_DOUBLE, "C")
     return matrix(_array(data, name), name)
 
 

@@ -98,12 +98,24 @@ def pdist(
 ) -> np.ndarray:
     """Distances of the rows i < j of ``X`` in condensed order, as ``scipy.spatial.distance.pdist``.
 
-    Parameters and errors are those of :func:`cdist`; ``out`` has n(n − 1)/2 elements.
     ``scipy.spatial.distance.squareform`` makes a matrix of the result.
+
+    Parameters
+    ----------
+    X : (n, d) array of numbers
+    metric, precision, **kwargs
+        As in :func:`cdist`.
+    out : array of n(n − 1)/2 elements of float64 or float32, optional
+        Where the result is written.
 
     Returns
     -------
     (n(n − 1)/2,) array, float64 unless asked otherwise, in the units of the rows for distances
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`cdist`; also for metrics that change when two rows change places.
 
     >>> import zipfold as zf
     >>> zf.pdist([[0.0], [1.0], [3.0]], "cityblock")
@@ -135,13 +147,17 @@ def _dense(
 
 
 def pair(
-    metric: str | Callable[..., Any], options: dict[str, Any], dim: int | None, names: Any = (None, None)
+    metric: str | Callable[..., Any],
+    options: dict[str, Any],
+    dim: int | None,
+    names: Any = (None, None),
+    attributes: Any = ((), ()),
 ) -> tuple[str | None, str | None, dict[str, Any]]:
     """A pair given in any of the three ways, as ``(metric, formula, parameters)``; exactly one of the first two is set."""
     if callable(metric):
         known = _scipy_name(metric)
         if known is None:
-            formula, bound = trace(metric, options, dim, names)
+            formula, bound = trace(metric, options, dim, names, attributes)
             return None, formula, bound
         metric = known
     if not isinstance(metric, str):

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import named_rows, numbers
+from .attributes import Attributes, of_sides
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
 from .results import Plan, Tally, of_fold
@@ -195,13 +196,16 @@ class Outcome:
 class Pairs:
     """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
 
-    def __init__(self, x: Any, y: Any = None, names: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, names: Any = None, attributes: Any = None) -> None:
         self._x = named_rows(x, "X")
         self._y = None if y is None or y is x else named_rows(y, "Y")
         if names is not None:
             both = names if isinstance(names, tuple) else (names, names)
             self._x = (self._x[0], _column_names(both[0], self._x[0], "X"))
             self._y = self._y and (self._y[0], _column_names(both[1], self._y[0], "Y"))
+        self._beside: tuple[Attributes | None, Attributes | None] = (None, None)
+        if attributes is not None:
+            self._beside = of_sides(attributes, len(self._x[0]), None if self._y is None else len(self._y[0]))
         self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
@@ -215,6 +219,10 @@ class Pairs:
 
     def _names(self) -> tuple[Sequence[str] | None, Sequence[str] | None]:
         return self._x[1], (self._y or self._x)[1]
+
+    def _attributes(self) -> tuple[Sequence[str], Sequence[str]]:
+        names = [side[1] if side else [] for side in self._beside]
+        return names[0], names[0] if self._y is None else names[1]
 
     def _dim(self) -> int:
         return max(self._x[0].shape[1], (self._y or self._x)[0].shape[1])
@@ -232,7 +240,7 @@ class Pairs:
         array([[1.   , 0.607],
                [0.607, 1.   ]])
         """
-        metric, formula, bound = pair_of(pair, params, self._dim(), self._names())
+        metric, formula, bound = pair_of(pair, params, self._dim(), self._names(), self._attributes())
         bound = {key: v if isinstance(v, float) else np.asarray(v, float).tolist() for key, v in bound.items()}
         spec = {"metric": metric} if metric is not None else {"formula": formula}
         return self._with(pair={**spec, "params": bound})
@@ -275,7 +283,7 @@ class Pairs:
                 raise ArrayTypeError(f"a fold is wanted, here is a {type(one).__name__}\n  try: zf.fold.sum()")
             spec = dict(one.spec)
             for key, function in one.traced:
-                text, bound = trace(function, {}, self._dim(), self._names())
+                text, bound = trace(function, {}, self._dim(), self._names(), self._attributes())
                 if bound:
                     raise RequestError(f"{key}: arrays inside a condition\n  try: a column of the rows")
                 spec[key] = text
@@ -384,7 +392,8 @@ class Pairs:
     def _arguments(self) -> tuple[Any, Any, list[Any]]:
         if not self._problem["folds"]:
             raise RequestError("nothing to keep\n  try: .fold(zf.fold.matrix()), .nearest(k), .sum()")
-        return self._x, self._y, list(self._weights)
+        x, y = self._beside
+        return (*self._x, x), self._y and (*self._y, y), list(self._weights)
 
     def __repr__(self) -> str:
         n, m = len(self._x[0]), len((self._y or self._x)[0])
@@ -414,7 +423,7 @@ def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
     return out
 
 
-def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
+def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -> Pairs:
     """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
 
     Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
@@ -425,6 +434,13 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
     X, Y : (n, d) and (m, d) arrays or tables of numbers
         C-contiguous float64 and float32 arrays are not copied.
     names : sequence of str, or a tuple of two
+    attributes : dict of n numbers or labels by name, or with Y a tuple of two such dicts
+        Masses, weights, labels: ``x.mass`` is that number of a row, while ``x`` and ``x - y`` are about its components
+        alone. Labels of one name are numbered together, so that equal ones are equal numbers.
+
+    Returns
+    -------
+    Pairs, about which nothing is computed yet
 
     Raises
     ------
@@ -436,12 +452,39 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
     >>> import zipfold as zf
     >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
     array([2.])
+
+    The sum of m·m / r over three masses, and the pairs within a distance that have the same label:
+
+    >>> X, beside = [[0.0], [1.0], [3.0]], {"mass": [1.0, 2.0, 4.0], "kind": ["a", "b", "b"]}
+    >>> masses = zf.pairs(X, attributes=beside).cells("triangle")
+    >>> masses.pair(lambda x, y: x.mass * y.mass / abs(x - y).sum()).sum(axis=None).run()
+    array([7.33333333])
+    >>> masses.select("x.kind == y.kind and sum(abs(x - y)) < 9").run().i
+    array([1])
     """
-    return Pairs(X, Y, names)
+    return Pairs(X, Y, names, attributes)
 
 
 def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
     """The result of ``question`` from all of its shares: the same bits as ``question.run()``.
+
+    Parameters
+    ----------
+    question : Pairs
+        Over the same rows as those of the shares.
+    parts : sequence of bytes
+        What ``question.run(shard=(i, n))`` gave, for all i, in any order.
+    **how
+        ``threads``, ``memory``, ``device``.
+
+    Returns
+    -------
+    as ``question.run()``
+
+    Raises
+    ------
+    ValueError
+        For shares that are missing, damaged, or of another question or other rows.
 
     >>> import zipfold as zf
     >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()

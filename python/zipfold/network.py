@@ -60,13 +60,27 @@ def infer(
     precision : "f64" or "f32"
     order_seconds, time_limit : float
         Seconds for the search of an order, and predicted seconds beyond which a network is refused.
+    keep : sequence of variables
+        Those of "mmap" and "sum".
+    samples, seed : int
+        How many samples, and where their random numbers start.
+    memory, threads
+        As in :func:`zipfold.using`.
 
     Returns
     -------
     float for "pr"; Marginals for "mar"; dict of states and its log10 for "map" and "mmap"; array with an axis per kept
     variable and the log10 of its common factor for "sum"; list of dicts for "samples"
 
-    Evidence of probability zero gives −inf for "pr" and :class:`InputError` for the others.
+    Raises
+    ------
+    ValueError
+        For files that cannot be read, unknown tasks, variables and states; for evidence of probability zero, which gives
+        −inf for "pr".
+    MemoryError
+        For networks whose tables do not fit, or take longer than ``time_limit``.
+
+    Source: ``crates/zipfold/src/infer.rs``; buckets after Silberstein et al. 2008.
 
     >>> import numpy as np, zipfold as zf
     >>> rain = zf.Network([np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])], [["rain"], ["rain", "wet"]],
@@ -241,10 +255,19 @@ def sum_product(
     keep : variables of the result, in the order of its axes
     semiring : {"sum-product", "max-product", "log-sum-exp", "min-sum", "or-and"}
         Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
+    memory, threads
+        As in :func:`zipfold.using`.
 
     Returns
     -------
     float64 array with an axis per kept variable (bool for or-and)
+
+    Raises
+    ------
+    ValueError
+        For tables whose axes do not fit their scopes, unknown semirings, variables without a table.
+    MemoryError
+        For tables on the way that do not fit.
 
     >>> import numpy as np, zipfold as zf
     >>> A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)

@@ -112,6 +112,11 @@ def pairwise_distances(
         For shapes that do not fit, unknown metrics, rows that are not finite (unless allowed).
     TypeError
         For options that the metric does not take, rows that hold no real numbers.
+
+    >>> import zipfold as zf
+    >>> zf.pairwise_distances([[0.0, 0.0], [3.0, 4.0]])
+    array([[0., 5.],
+           [5., 0.]])
     """
     if isinstance(metric, str) and metric == "precomputed":
         return _precomputed(X, Y)
@@ -167,8 +172,34 @@ def pairwise_kernels(
 ) -> np.ndarray:
     """Kernels of all pairs of rows, as ``sklearn.metrics.pairwise.pairwise_kernels``.
 
-    ``metric`` is one of additive_chi2, chi2, cosine, laplacian, linear, poly, polynomial, rbf, sigmoid, precomputed, a
-    formula, or a function that traces.
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+        float32 gives float32.
+    metric : str or callable
+        One of additive_chi2, chi2, cosine, laplacian, linear, poly, polynomial, rbf, sigmoid, precomputed, a formula, or a
+        function that traces.
+    filter_params : bool
+        Leave out options that the kernel does not take.
+    n_jobs : int, optional
+        Threads; −1 and None are all.
+    **kwds
+        Options of the kernel (``gamma``, ``coef0``, ``degree``); ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    (n, m) array, float32 where the rows are, else float64, without units
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, unknown kernels, rows that are not finite, or negative under chi2.
+    TypeError
+        For options that the kernel does not take, rows that hold no real numbers.
+
+    >>> import zipfold as zf
+    >>> zf.pairwise_kernels([[1.0, 2.0]], [[3.0, 4.0]], "linear")
+    array([[11.]])
     """
     if isinstance(metric, str) and metric == "precomputed":
         return rows(X, "X")
@@ -196,6 +227,31 @@ def pairwise_distances_argmin_min(
     """The nearest row of ``Y`` for every row of ``X`` and its distance (``axis=0``: of ``X`` for every row of ``Y``).
 
     Exact, ties to the lowest index; the matrix is never there.
+
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    axis : {1, 0}
+        1 for the nearest row of ``Y``, 0 for the nearest row of ``X``.
+    metric : str or callable
+        As in :func:`pairwise_distances`.
+    metric_kwargs : dict, optional
+        Options of the metric.
+
+    Returns
+    -------
+    indices and distances: arrays of n numbers (``axis=0``: m), the distances in the units of the rows
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, unknown metrics, rows that are not finite.
+    TypeError
+        For options that the metric does not take, rows that hold no real numbers.
+
+    >>> import zipfold as zf
+    >>> zf.pairwise_distances_argmin_min([[0.0]], [[5.0], [2.0]])
+    (array([1]), array([2.]))
     """
     if axis not in (0, 1):
         raise RequestError(f"axis: {axis} (limit: 0 or 1)")
@@ -218,7 +274,26 @@ def pairwise_distances_argmin(
     metric: str | Callable[..., Any] = "euclidean",
     metric_kwargs: dict[str, Any] | None = None,
 ) -> np.ndarray:
-    """The indices alone of :func:`pairwise_distances_argmin_min`: an int64 array of n (``axis=0``: m) numbers."""
+    """The indices alone of :func:`pairwise_distances_argmin_min`.
+
+    Parameters
+    ----------
+    X, Y, axis, metric, metric_kwargs
+        As there.
+
+    Returns
+    -------
+    integer array of n (``axis=0``: m) numbers
+
+    Raises
+    ------
+    ValueError, TypeError
+        As there.
+
+    >>> import zipfold as zf
+    >>> zf.pairwise_distances_argmin([[0.0]], [[5.0], [2.0]])
+    array([1])
+    """
     return pairwise_distances_argmin_min(X, Y, axis=axis, metric=metric, metric_kwargs=metric_kwargs)[0]
 
 
@@ -234,7 +309,29 @@ def pairwise_distances_chunked(
 ) -> Iterator[Any]:
     """The matrix of distances in consecutive slices of rows, of at most ``working_memory`` MiB each.
 
-    ``reduce_func(slice, first_row)`` is applied to each slice, as in scikit-learn.
+    Parameters
+    ----------
+    X, Y, metric, n_jobs, **kwds
+        As in :func:`pairwise_distances`.
+    reduce_func : callable, optional
+        ``reduce_func(slice, first_row)`` is applied to each slice, as in scikit-learn.
+    working_memory : float, optional
+        MiB of a slice, 1024 unless given.
+
+    Returns
+    -------
+    iterator of (rows, m) arrays, or of what ``reduce_func`` made of them
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, unknown metrics, and for a ``reduce_func`` whose result has another length than a slice.
+    TypeError
+        For options that the metric does not take, rows that hold no real numbers.
+
+    >>> import zipfold as zf
+    >>> [part.tolist() for part in zf.pairwise_distances_chunked([[0.0], [3.0]], working_memory=1)]
+    [[[0.0, 3.0], [3.0, 0.0]]]
     """
     metric = _DISTANCES.get(metric, metric) if isinstance(metric, str) else metric
     if isinstance(metric, str) and metric == "precomputed":

@@ -114,7 +114,12 @@ _current: contextvars.ContextVar[Settings] = contextvars.ContextVar("zipfold_set
 
 
 def settings() -> Settings:
-    """The settings in force here."""
+    """The settings in force here.
+
+    >>> import zipfold as zf
+    >>> zf.settings().device
+    'auto'
+    """
     return _current.get()
 
 
@@ -127,6 +132,26 @@ def using(
     precision: str | None = None,
 ) -> Iterator[Settings]:
     """Settings for a ``with`` block, in this thread and the tasks it starts.
+
+    Parameters
+    ----------
+    threads : int, optional
+        0 for all.
+    memory : int or str, optional
+        Bytes, or text such as ``"2GiB"``.
+    device : str, optional
+        ``"auto"``, ``"cpu"``, or an id of :func:`zipfold.devices`.
+    precision : "f64" or "f32", optional
+        Of matrices.
+
+    Returns
+    -------
+    context manager that gives the :class:`Settings` in force
+
+    Raises
+    ------
+    ValueError
+        For what is no number of threads, size, device or precision.
 
     >>> import zipfold as zf
     >>> with zf.using(threads=1, memory="1GiB"):

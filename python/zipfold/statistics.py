@@ -189,6 +189,8 @@ def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any
     min_periods : int
         Pairs of variables with fewer common observations are NaN. Missing observations (NaN) are left out of the pairs
         they belong to; Spearman's ranks need whole columns.
+    **how
+        ``threads``, ``memory``, ``device``.
 
     Returns
     -------

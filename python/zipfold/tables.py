@@ -40,12 +40,23 @@ def join(
         Also kept for each match, as column ``value``.
     how : {"inner", "semi", "anti"}
         Pairs; rows of ``left`` with a match; rows of ``left`` without one.
+    suffixes : tuple of two str
+        What is added to the names that both tables have.
     rows : bool
         Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table.
+    **run
+        ``threads``, ``memory``, ``device``, ``progress``.
 
     Returns
     -------
     table in the library of ``left``, with the columns of both (suffixed where both have them)
+
+    Raises
+    ------
+    ValueError
+        For no condition, one that is a number, and columns that there are not.
+    TypeError
+        For what is no table, and columns of other kinds than numbers, times and text.
 
     >>> import pandas as pd, zipfold as zf
     >>> a = pd.DataFrame({"t": [0.0, 5.0], "who": ["ann", "bob"]})

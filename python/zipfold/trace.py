@@ -88,12 +88,17 @@ _UFUNC_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": 
 _UFUNC_REDUCE |= {"logical_or": "any", "logical_and": "all"}
 
 
+#: Column names of x and of y.
+Names = tuple["Sequence[str] | None", "Sequence[str] | None"]
+
+
 class _Notes:
     """What one tracing has met: parameters by name, and the number of components of a row."""
 
-    def __init__(self, dim: int | None, names: tuple[Sequence[str] | None, Sequence[str] | None]) -> None:
+    def __init__(self, dim: int | None, names: Names, attributes: tuple[Sequence[str], Sequence[str]]) -> None:
         self.dim = dim
         self.names = names
+        self.attributes = attributes
         self.params: dict[str, Any] = {}
 
     def vector(self, values: np.ndarray) -> str:
@@ -140,18 +145,23 @@ class Traced:
     def __getattr__(self, name: str) -> Traced:
         if name.startswith("_"):
             raise AttributeError(name)
-        if self._side is not None and name in (self._notes.names[self._side] or ()):
+        if self._side is not None and self._known():
             return self._column(name)
-        if self._side is not None and self._notes.names[self._side]:
-            have = ", ".join(self._notes.names[self._side] or ())
-            raise AttributeError(f"no column '{name}'\n  try: one of {have}")
         _refuse(f"a formula has no '{name}'", f".{name}")
 
+    def _known(self) -> list[str]:
+        """Names of columns and attributes of the row."""
+        side = self._side or 0
+        return [*(self._notes.names[side] or ()), *self._notes.attributes[side]]
+
     def _column(self, name: str) -> Traced:
-        names = list(self._notes.names[self._side or 0] or ())
-        if name not in names:
-            raise AttributeError(f"no column '{name}'\n  try: one of {', '.join(names) or 'x[0], x[1], …'}")
-        return self._new(f"{self._text}[{names.index(name)}]", False)
+        side = self._side or 0
+        if name in self._notes.attributes[side]:
+            return self._new(f"{self._text}.{name}", False)
+        known = self._known()
+        if name not in known:
+            raise AttributeError(f"no column '{name}'\n  try: one of {', '.join(known) or 'x[0], x[1], …'}")
+        return self._new(f"{self._text}[{known.index(name)}]", False)
 
     def __len__(self) -> int:
         if self._vector and self._notes.dim is not None:
@@ -381,7 +391,26 @@ def _number(value: float) -> str:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """``a`` where the condition holds, else ``b``; for traced values and, as ``numpy.where``, for arrays."""
+    """``a`` where the condition holds, else ``b``; for traced values and, as ``numpy.where``, for arrays.
+
+    Parameters
+    ----------
+    condition, a, b : values of a formula, numbers or arrays
+
+    Returns
+    -------
+    a value of the formula, or an array
+
+    Raises
+    ------
+    TraceError
+        For what has no place in a formula.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[1.0], [4.0]]).pair(lambda x, y: zf.where(x[0] < y[0], y[0], 0)).matrix().run()
+    array([[0., 4.],
+           [0., 0.]])
+    """
     first = next((v for v in (condition, a, b) if isinstance(v, Traced)), None)
     if first is None:
         return np.where(condition, a, b)
@@ -393,7 +422,26 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def tuple_of(*parts: Any) -> Traced:
-    """A pair's value of several numbers, for sums and means by rows."""
+    """A pair's value of several numbers, for sums and means by rows.
+
+    Parameters
+    ----------
+    *parts : values of a formula, or numbers
+
+    Returns
+    -------
+    a value of as many numbers as there are parts
+
+    Raises
+    ------
+    ValueError
+        Where none of the parts depends on the rows.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[1.0, 5.0], [4.0, 9.0]]).pair(lambda x, y: zf.tuple_of(y[0], x[1] - y[1])).sum().run()
+    array([[ 5., -4.],
+           [ 5.,  4.]])
+    """
     first = next((p for p in parts if isinstance(p, Traced)), None)
     if first is None:
         raise RequestError("none of the parts depends on the rows")
@@ -404,7 +452,8 @@ def trace(
     function: Callable[..., Any],
     options: dict[str, Any] | None = None,
     dim: int | None = None,
-    names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    names: Names = (None, None),
+    attributes: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> tuple[str, dict[str, Any]]:
     """The formula of a function of two rows, and its parameters.
 
@@ -419,6 +468,12 @@ def trace(
         The number of components of a row.
     names : pair of sequences of str, optional
         Column names of x and of y.
+    attributes : pair of sequences of str, optional
+        Names of numbers beside the components of x and of y.
+
+    Returns
+    -------
+    text of the formula, and its parameters by name
 
     Raises
     ------
@@ -429,7 +484,7 @@ def trace(
     >>> trace(lambda x, y: abs(x - y).sum())
     ('sum((abs((x - y))))', {})
     """
-    notes = _Notes(dim, names)
+    notes = _Notes(dim, names, attributes)
     x, y = Traced(notes, "x", True, side=0), Traced(notes, "y", True, side=1)
     bound = {key: _bound(notes, key, value) for key, value in (options or {}).items()}
     try:

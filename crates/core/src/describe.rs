@@ -154,8 +154,8 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params) -> Result<()
     if let Some(prepare) = named_pair(problem)?.and_then(|named| named.prepare)
         && let Some(done) = prepare(&data.x, data.y.as_ref(), params)?
     {
-        data.x = done.x;
-        data.y = done.y;
+        data.x = done.x.beside(&data.x);
+        data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
     }
     Ok(())
 }
@@ -374,9 +374,10 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
     if cols[0] == cols[1] {
         return Ok(());
     }
+    let widths = [data.x.width(), data.other().width()];
     let live = formula.live();
     for node in formula.nodes().iter().zip(&live).filter(|(_, live)| **live).map(|(node, _)| node) {
-        let beyond = |side: Side, k: u32| k as usize >= cols[side as usize];
+        let beyond = |side: Side, k: u32| k as usize >= widths[side as usize];
         let odd = match node {
             Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
             Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => Some((*k, cols[0].min(cols[1]))),

@@ -30,9 +30,9 @@ pub struct PairValues<'j> {
 impl<'j> PairValues<'j> {
     /// An evaluator of the pairs of `job`.
     pub fn new(job: &'j Job) -> Self {
-        let cols = (job.x.cols(), job.other().cols());
+        let widths = (job.x.width(), job.other().width());
         let eval = Evaluator::new(&job.low.formula, job.low.dim);
-        PairValues { job, eval, x: vec![0.0; cols.0], y: vec![0.0; cols.1], delta: vec![] }
+        PairValues { job, eval, x: vec![0.0; widths.0], y: vec![0.0; widths.1], delta: vec![] }
     }
     /// Evaluates pair (i, j); `out[root]` receives the numbers of each root.
     pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
@@ -41,7 +41,7 @@ impl<'j> PairValues<'j> {
         self.delta.clear();
         self.delta.extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
         if let Some(cell) = &self.job.cell {
-            cell.minimum_image(&mut self.delta);
+            cell.minimum_image(&mut self.delta[..self.job.x.cols()]);
         }
         self.eval.run(Rows { x: &self.x, y: &self.y, delta: &self.delta });
         out.resize(self.job.low.formula.roots.len(), vec![]);

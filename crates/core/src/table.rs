@@ -93,7 +93,9 @@ pub struct Table {
     rows: usize,
     cols: usize,
     elements: Elements,
+    /// Of the columns, then of the attributes.
     names: Option<Arc<[String]>>,
+    attributes: Option<Arc<Table>>,
 }
 
 impl Table {
@@ -105,7 +107,7 @@ impl Table {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
         }
-        Ok(Table { rows, cols, elements, names: None })
+        Ok(Table { rows, cols, elements, names: None, attributes: None })
     }
     /// A double-precision table.
     ///
@@ -137,6 +139,43 @@ impl Table {
         self.names = Some(names.into());
         Ok(self)
     }
+    /// The same table with numbers beside its components: a formula reads them by name (`x.mass`), while the row itself and
+    /// its differences leave them out. Components without names are called by their numbers.
+    ///
+    /// # Errors
+    /// `Input` when the rows are not as many, or when an attribute has no name of its own.
+    pub fn with_attributes(mut self, attributes: Table) -> Result<Self> {
+        if attributes.rows != self.rows {
+            let what = format!("attributes of {} rows beside {} rows", attributes.rows, self.rows);
+            return Err(Error::input(what).remedy("one number for each row"));
+        }
+        let Some(own) = attributes.names() else { return Err(Error::input("attributes without names")) };
+        let numbered = || (0..self.cols).map(|k| k.to_string()).collect();
+        let mut names: Vec<String> = self.names().map_or_else(numbered, |names| names[..self.cols].to_vec());
+        if let Some(twice) = own.iter().find(|name| names.contains(name)) {
+            return Err(Error::input(format!("a column and an attribute are both named '{twice}'")));
+        }
+        names.extend_from_slice(own);
+        self.names = Some(names.into());
+        self.attributes = Some(Arc::new(attributes));
+        Ok(self)
+    }
+    /// The same table with the attributes of `other`, whose rows these are, and with its names.
+    pub(crate) fn beside(mut self, other: &Table) -> Self {
+        if other.attributes.is_some() && self.cols == other.cols && self.rows == other.rows {
+            self.names = other.names.clone();
+            self.attributes = other.attributes.clone();
+        }
+        self
+    }
+    /// Numbers beside the components of a row, with names of their own.
+    pub fn attributes(&self) -> Option<&Table> {
+        self.attributes.as_deref()
+    }
+    /// Numbers of a row: components, then attributes.
+    pub fn width(&self) -> usize {
+        self.cols + self.attributes().map_or(0, Table::cols)
+    }
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -149,7 +188,7 @@ impl Table {
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
-    /// Column names, if the source had any.
+    /// Names of the columns, if the source had any, then of the attributes.
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
@@ -164,16 +203,25 @@ impl Table {
     pub fn get(&self, row: usize, col: usize) -> f64 {
         self.elements.get(row * self.cols + col)
     }
-    /// Copies row `row`, widened to f64, into `out` (length `cols`).
+    /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of length `width`.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
+        if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
+            attributes.row_into(row, &mut out[self.cols..]);
+        }
         let at = row * self.cols;
         match &self.elements {
             Elements::F32(b) => out.iter_mut().zip(&b[at..at + self.cols]).for_each(|(o, v)| *o = f64::from(*v)),
-            Elements::F64(b) => out.copy_from_slice(&b[at..at + self.cols]),
+            Elements::F64(b) => out[..self.cols].copy_from_slice(&b[at..at + self.cols]),
         }
     }
-    /// The position of the first NaN, as (row, column).
+    /// The position of the first NaN, as (row, column); attributes are counted on after the columns.
     pub fn first_nan(&self) -> Option<(usize, usize)> {
+        self.first_nan_component().or_else(|| {
+            let (row, at) = self.attributes()?.first_nan()?;
+            Some((row, self.cols + at))
+        })
+    }
+    fn first_nan_component(&self) -> Option<(usize, usize)> {
         let at = match &self.elements {
             Elements::F32(b) => b.iter().position(|v| v.is_nan()),
             Elements::F64(b) => b.iter().position(|v| v.is_nan()),
@@ -228,5 +276,35 @@ pub fn place_of(names: &[String], name: &str) -> Result<Option<usize>> {
             Err(Error::request(what).remedy("pick the column by its number, from 0"))
         }
         (first, _) => Ok(first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(rows: usize, names: &[&str]) -> Table {
+        let items = (0..rows * names.len()).map(|v| v as f64).collect();
+        let names = names.iter().map(|n| (*n).to_string()).collect();
+        Table::f64(rows, names.len(), items).unwrap().with_names(names).unwrap()
+    }
+
+    #[test]
+    fn attributes_follow_the_components_of_a_row() {
+        let table = Table::f64(2, 3, vec![7.0; 6]).unwrap().with_attributes(named(2, &["mass", "kind"])).unwrap();
+        assert_eq!((table.cols(), table.width()), (3, 5));
+        assert_eq!(table.names().unwrap(), ["0", "1", "2", "mass", "kind"]);
+        let (mut row, mut whole) = ([0.0; 3], [0.0; 5]);
+        table.row_into(1, &mut row);
+        table.row_into(1, &mut whole);
+        assert_eq!((row, whole), ([7.0; 3], [7.0, 7.0, 7.0, 2.0, 3.0]));
+        assert_eq!(table.first_nan(), None);
+    }
+
+    #[test]
+    fn attributes_that_do_not_fit_are_refused() {
+        assert!(named(2, &["a"]).with_attributes(named(3, &["b"])).is_err());
+        assert!(named(2, &["a"]).with_attributes(named(2, &["a"])).is_err());
+        assert!(named(2, &["a"]).with_attributes(Table::f64(2, 1, vec![0.0; 2]).unwrap()).is_err());
     }
 }

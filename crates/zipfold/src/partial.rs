@@ -73,7 +73,7 @@ impl Fnv {
 pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> String {
     let mut hash = Fnv::default();
     hash.add(serde_json::to_string(problem).unwrap_or_default().as_bytes());
-    for table in [&job.x, job.other()] {
+    for table in [Some(&job.x), Some(job.other()), job.x.attributes(), job.other().attributes()].into_iter().flatten() {
         hash.word(table.rows() as u64);
         hash.word(table.cols() as u64);
         (0..table.rows() * table.cols()).for_each(|at| hash.word(table.elements().get(at).to_bits()));

@@ -1,7 +1,8 @@
 //! The reference value of a formula (DESIGN 12): f64, components in ascending order, no contraction.
 
-use super::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::number;
+use std::array::from_fn;
 
 /// A function of one number.
 #[inline(always)]
@@ -61,25 +62,51 @@ fn truth(yes: bool) -> f64 {
     if yes { 1.0 } else { 0.0 }
 }
 
-/// The rows of one pair, and their difference (by the minimum image where there is a box).
+/// One number for each pair that is evaluated at once.
+type Lanes<const L: usize> = [f64; L];
+
+#[inline(always)]
+fn unary_lanes<const L: usize>(op: Unary, a: &Lanes<L>) -> Lanes<L> {
+    match op {
+        Unary::Neg => a.map(|a| -a),
+        Unary::Abs => a.map(f64::abs),
+        Unary::Sqrt => a.map(f64::sqrt),
+        op => a.map(|a| unary(op, a)),
+    }
+}
+
+#[inline(always)]
+fn binary_lanes<const L: usize>(op: Binary, a: &Lanes<L>, b: &Lanes<L>) -> Lanes<L> {
+    match op {
+        Binary::Add => from_fn(|l| a[l] + b[l]),
+        Binary::Sub => from_fn(|l| a[l] - b[l]),
+        Binary::Mul => from_fn(|l| a[l] * b[l]),
+        Binary::Div => from_fn(|l| a[l] / b[l]),
+        op => from_fn(|l| binary(op, a[l], b[l])),
+    }
+}
+
+/// The rows of L pairs, and their differences (by the minimum image where there is a box): component by component, one
+/// number for each pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
-    /// The row of x.
+    /// The rows of x.
     pub x: &'a [f64],
-    /// The row of y.
+    /// The rows of y.
     pub y: &'a [f64],
     /// `x − y`.
     pub delta: &'a [f64],
 }
 
-/// Evaluates formulas node by node. Keeps its buffers, so that one evaluator serves many pairs.
+/// Evaluates formulas node by node, for L pairs at once. Keeps its buffers, so that one evaluator serves many pairs.
 #[derive(Debug)]
-pub struct Evaluator<'f> {
+pub struct Evaluator<'f, const L: usize = 1> {
     formula: &'f Formula,
-    wanted: Vec<bool>,
+    /// Nodes that depend on rows, in order; what depends on none is computed once.
+    steps: Vec<usize>,
     dim: usize,
-    scalars: Vec<f64>,
-    vectors: Vec<Vec<f64>>,
+    scalars: Vec<Lanes<L>>,
+    vectors: Vec<Vec<Lanes<L>>>,
 }
 
 impl<'f> Evaluator<'f> {
@@ -87,6 +114,18 @@ impl<'f> Evaluator<'f> {
     pub fn new(formula: &'f Formula, dim: usize) -> Self {
         Self::of(formula, formula.live(), dim)
     }
+    /// Appends the value of root `at` to `out`.
+    pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
+        let root = self.formula.roots[at];
+        match (self.formula.ty(root).shape, self.formula.node(root)) {
+            (Shape::Vector, _) => out.extend_from_slice(self.vector(root).as_flattened()),
+            (_, Node::Tuple(parts)) => out.extend(parts.iter().map(|p| self.scalar(*p)[0])),
+            _ => out.push(self.scalar(root)[0]),
+        }
+    }
+}
+
+impl<'f, const L: usize> Evaluator<'f, L> {
     /// An evaluator of the nodes in `targets` (and what they need).
     pub fn of_nodes(formula: &'f Formula, targets: &[Id], dim: usize) -> Self {
         let mut wanted = vec![false; formula.nodes().len()];
@@ -105,42 +144,34 @@ impl<'f> Evaluator<'f> {
         }
         let n = formula.nodes().len();
         let is_vector = |at: usize| formula.ty(Id(at as u32)).shape == Shape::Vector;
-        let vectors = (0..n).map(|at| if is_vector(at) && wanted[at] { vec![0.0; dim] } else { vec![] }).collect();
-        Evaluator { formula, wanted, dim, scalars: vec![0.0; n], vectors }
+        let len = |at: usize| if is_vector(at) && wanted[at] { dim } else { 0 };
+        let vectors = (0..n).map(|at| vec![[0.0; L]; len(at)]).collect();
+        let is_fixed = |at: &usize| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0;
+        let (fixed, steps) = (0..n).filter(|at| wanted[*at]).partition(is_fixed);
+        let mut made = Evaluator { formula, steps: fixed, dim, scalars: vec![[0.0; L]; n], vectors };
+        made.run(Rows { x: &[], y: &[], delta: &[] });
+        Evaluator { steps, ..made }
     }
-    /// Evaluates all nodes for one pair of rows.
+    /// Evaluates all nodes for L pairs of rows.
     pub fn run(&mut self, rows: Rows<'_>) {
-        for at in 0..self.wanted.len() {
-            if self.wanted[at] {
-                self.step(at, rows);
-            }
-        }
+        let steps = std::mem::take(&mut self.steps);
+        steps.iter().for_each(|at| self.step(*at, rows));
+        self.steps = steps;
     }
-    /// The number at a scalar node, after [`Self::run`].
-    pub fn scalar(&self, id: Id) -> f64 {
-        self.scalars[id.0 as usize]
+    /// The numbers at a scalar node, after [`Self::run`].
+    pub fn scalar(&self, id: Id) -> &Lanes<L> {
+        &self.scalars[id.0 as usize]
     }
-    /// The numbers at a vector node, after [`Self::run`].
-    pub fn vector(&self, id: Id) -> &[f64] {
+    /// The numbers at a vector node by component, after [`Self::run`].
+    pub fn vector(&self, id: Id) -> &[Lanes<L>] {
         &self.vectors[id.0 as usize]
-    }
-    /// Appends the value of root `at` to `out`.
-    pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
-        let root = self.formula.roots[at];
-        match (self.formula.ty(root).shape, self.formula.node(root)) {
-            (Shape::Vector, _) => out.extend_from_slice(self.vector(root)),
-            (_, Node::Tuple(parts)) => out.extend(parts.iter().map(|p| self.scalar(*p))),
-            _ => out.push(self.scalar(root)),
-        }
     }
     fn step(&mut self, at: usize, rows: Rows<'_>) {
         let id = Id(at as u32);
         match self.formula.ty(id).shape {
             Shape::Vector => {
                 let mut out = std::mem::take(&mut self.vectors[at]);
-                for (k, o) in out.iter_mut().enumerate() {
-                    *o = self.component(id, k, rows);
-                }
+                self.components(id, rows, &mut out);
                 self.vectors[at] = out;
             }
             Shape::Scalar => self.scalars[at] = self.single(id, rows),
@@ -148,45 +179,51 @@ impl<'f> Evaluator<'f> {
         }
     }
     /// Operand `id` at component `k`: scalars spread.
-    fn operand(&self, id: Id, k: usize) -> f64 {
-        if self.formula.ty(id).shape == Shape::Vector { self.vectors[id.0 as usize][k] } else { self.scalar(id) }
+    #[inline(always)]
+    fn operand(&self, id: Id, k: usize) -> &Lanes<L> {
+        if self.formula.ty(id).shape == Shape::Vector { &self.vectors[id.0 as usize][k] } else { self.scalar(id) }
     }
-    fn component(&self, id: Id, k: usize, rows: Rows<'_>) -> f64 {
+    fn components(&self, id: Id, rows: Rows<'_>, out: &mut [Lanes<L>]) {
+        let len = out.len();
         match self.formula.node(id) {
-            Node::Row(Side::X) => rows.x[k],
-            Node::Row(Side::Y) => rows.y[k],
-            Node::Delta => rows.delta[k],
-            Node::Given(v) => self.formula.vectors[*v as usize][k],
-            _ => self.apply(id, k),
+            Node::Row(Side::X) => out.copy_from_slice(&rows.x.as_chunks().0[..len]),
+            Node::Row(Side::Y) => out.copy_from_slice(&rows.y.as_chunks().0[..len]),
+            Node::Delta => out.copy_from_slice(&rows.delta.as_chunks().0[..len]),
+            Node::Given(v) => out.iter_mut().zip(&self.formula.vectors[*v as usize]).for_each(|(o, v)| *o = [*v; L]),
+            _ => out.iter_mut().enumerate().for_each(|(k, o)| *o = self.apply(id, k)),
         }
     }
-    fn apply(&self, id: Id, k: usize) -> f64 {
+    fn apply(&self, id: Id, k: usize) -> Lanes<L> {
         match self.formula.node(id) {
-            Node::Unary(op, a) => unary(*op, self.operand(*a, k)),
-            Node::Binary(op, a, b) => binary(*op, self.operand(*a, k), self.operand(*b, k)),
-            Node::Select(c, a, b) => self.operand(if self.operand(*c, k) != 0.0 { *a } else { *b }, k),
-            _ => f64::NAN,
+            Node::Unary(op, a) => unary_lanes(*op, self.operand(*a, k)),
+            Node::Binary(op, a, b) => binary_lanes(*op, self.operand(*a, k), self.operand(*b, k)),
+            Node::Select(c, a, b) => {
+                let (c, a, b) = (self.operand(*c, k), self.operand(*a, k), self.operand(*b, k));
+                from_fn(|l| if c[l] != 0.0 { a[l] } else { b[l] })
+            }
+            _ => [f64::NAN; L],
         }
     }
-    fn single(&self, id: Id, rows: Rows<'_>) -> f64 {
+    fn single(&self, id: Id, rows: Rows<'_>) -> Lanes<L> {
         match self.formula.node(id) {
-            Node::Const(bits) => f64::from_bits(*bits),
-            Node::At(Side::X, k) => rows.x[*k as usize],
-            Node::At(Side::Y, k) => rows.y[*k as usize],
-            Node::DeltaAt(k) => rows.delta[*k as usize],
-            Node::Dim => self.dim as f64,
+            Node::Const(bits) => [f64::from_bits(*bits); L],
+            Node::At(Side::X, k) => rows.x.as_chunks().0[*k as usize],
+            Node::At(Side::Y, k) => rows.y.as_chunks().0[*k as usize],
+            Node::DeltaAt(k) => rows.delta.as_chunks().0[*k as usize],
+            Node::Dim => [self.dim as f64; L],
             Node::Reduce(op, body) => self.reduce(*op, *body),
             Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
             _ => self.apply(id, 0),
         }
     }
-    fn reduce(&self, op: Reduce, body: Id) -> f64 {
-        self.vector(body).iter().fold(op.identity(), |acc, v| binary(op.operator(), acc, *v))
+    fn reduce(&self, op: Reduce, body: Id) -> Lanes<L> {
+        self.vector(body).iter().fold([op.identity(); L], |acc, v| binary_lanes(op.operator(), &acc, v))
     }
-    fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> f64 {
+    fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Lanes<L> {
         let mut values = self.vector(body).iter();
-        let first = init.map(|i| self.scalar(i)).or_else(|| values.next().copied());
-        first.map_or(f64::NAN, |first| values.fold(first, |acc, v| bound(self.formula, op, acc, *v)))
+        let first = init.map(|i| *self.scalar(i)).or_else(|| values.next().copied());
+        let fold = |acc: Lanes<L>, v: &Lanes<L>| from_fn(|l| bound(self.formula, op, acc[l], v[l]));
+        first.map_or([f64::NAN; L], |first| values.fold(first, fold))
     }
 }
 

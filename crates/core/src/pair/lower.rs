@@ -7,6 +7,7 @@ use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, 
 use crate::error::Result;
 use crate::table::Table;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Where the operand of a pair node comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,15 +159,15 @@ impl Lowered {
         self.sources.insert(id, source);
     }
     fn constant_source(&mut self, id: Id, vector: bool) -> Source {
-        let mut eval = Evaluator::of_nodes(&self.formula, &[id], self.dim);
+        let mut eval = Evaluator::<1>::of_nodes(&self.formula, &[id], self.dim);
         eval.run(Rows { x: &[], y: &[], delta: &[] });
         if vector {
-            let values = eval.vector(id).to_vec();
+            let values = eval.vector(id).as_flattened().to_vec();
             self.constants.push(values);
             self.constant_ids.push(id);
             Source::Vector(self.constants.len() - 1)
         } else {
-            Source::Const(eval.scalar(id))
+            Source::Const(eval.scalar(id)[0])
         }
     }
     /// Puts every pair node into the earliest stage that can compute it.
@@ -319,11 +320,26 @@ impl Lowered {
             self.streams[side as usize].iter().enumerate().filter(|(at, _)| Some(*at) != raw).map(|(_, id)| id);
         let targets: Vec<Id> = computed.chain(&self.attrs[side as usize]).copied().collect();
         let eval = (!targets.is_empty()).then(|| Evaluator::of_nodes(&self.formula, &targets, self.dim));
-        Hoister { low: self, side, raw, eval, row: vec![0.0; self.dim] }
+        Hoister {
+            low: self,
+            side,
+            raw,
+            eval,
+            held: 0..0,
+            row: 0,
+            width: 0,
+            cols: 0,
+            rows: vec![],
+            lanes: vec![],
+            made: vec![],
+        }
     }
 }
 
-/// Computes the hoisted values of rows of one side.
+/// Rows that are hoisted at once.
+const GROUP: usize = 8;
+
+/// Computes the hoisted values of rows of one side, a few rows that follow each other at once.
 #[derive(Debug)]
 pub struct Hoister<'l> {
     low: &'l Lowered,
@@ -331,30 +347,78 @@ pub struct Hoister<'l> {
     /// The hoisted vector that is the row itself.
     raw: Option<usize>,
     /// Of all others, if there are any.
-    eval: Option<Evaluator<'l>>,
-    row: Vec<f64>,
+    eval: Option<Evaluator<'l, GROUP>>,
+    /// The rows that are computed, and the current one of these.
+    held: Range<usize>,
+    row: usize,
+    /// Numbers of a row of the table, and its components.
+    width: usize,
+    cols: usize,
+    /// Rows as they are, by row; then by component and row.
+    rows: Vec<f64>,
+    lanes: Vec<f64>,
+    /// By row: all hoisted vectors, then all numbers.
+    made: Vec<f64>,
 }
 
 impl Hoister<'_> {
-    /// Loads row `at` of `table`; then read [`Self::stream`] and [`Self::attr`].
+    /// Loads row `at` of `table`, the same for all calls; then read [`Self::stream`] and [`Self::attr`].
     pub fn load(&mut self, table: &Table, at: usize) {
-        // Rows of the two inputs may differ in length where a formula names single components only.
-        self.row.resize(table.cols(), 0.0);
-        table.row_into(at, &mut self.row);
-        if let Some(eval) = &mut self.eval {
-            eval.run(Rows { x: &self.row, y: &self.row, delta: &[] });
+        if !self.held.contains(&at) {
+            self.compute(table, at);
         }
+        self.row = at - self.held.start;
+    }
+    fn compute(&mut self, table: &Table, first: usize) {
+        // Rows of the two inputs may differ in length where a formula names single components only.
+        let width = table.width();
+        let count = if self.eval.is_some() { GROUP.min(table.rows() - first) } else { 1 };
+        (self.held, self.width, self.cols) = (first..first + count, width, table.cols());
+        self.rows.resize(GROUP * width, 0.0);
+        for at in 0..count {
+            table.row_into(first + at, &mut self.rows[at * width..][..width]);
+        }
+        let Some(eval) = &mut self.eval else { return };
+        self.lanes.resize(GROUP * width, 0.0);
+        for (k, lanes) in self.lanes.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            *lanes = std::array::from_fn(|l| self.rows[l.min(count - 1) * width + k]);
+        }
+        eval.run(Rows { x: &self.lanes, y: &self.lanes, delta: &[] });
+        self.keep(count);
+    }
+    /// What the evaluator made, by row.
+    fn keep(&mut self, count: usize) {
+        let Some(eval) = &self.eval else { return };
+        let (side, dim) = (self.side as usize, self.low.dim);
+        let (streams, attrs) = (&self.low.streams[side], &self.low.attrs[side]);
+        let wide = streams.len() * dim + attrs.len();
+        self.made.resize(GROUP * wide, 0.0);
+        for (l, made) in self.made.chunks_mut(wide.max(1)).take(count).enumerate() {
+            for (s, id) in streams.iter().enumerate().filter(|(s, _)| Some(*s) != self.raw) {
+                let to = &mut made[s * dim..][..dim];
+                to.iter_mut().zip(eval.vector(*id)).for_each(|(to, lanes)| *to = lanes[l]);
+            }
+            for (to, id) in made[streams.len() * dim..].iter_mut().zip(attrs) {
+                *to = eval.scalar(*id)[l];
+            }
+        }
+    }
+    fn made(&self) -> &[f64] {
+        let side = self.side as usize;
+        let wide = self.low.streams[side].len() * self.low.dim + self.low.attrs[side].len();
+        self.made.get(self.row * wide..).unwrap_or(&[])
     }
     /// Hoisted vector `number` of the loaded row.
     pub fn stream(&self, number: usize) -> &[f64] {
         match &self.eval {
-            Some(eval) if self.raw != Some(number) => eval.vector(self.low.streams[self.side as usize][number]),
-            _ => &self.row,
+            Some(_) if self.raw != Some(number) => &self.made()[number * self.low.dim..][..self.low.dim],
+            _ => &self.rows[self.row * self.width..][..self.cols],
         }
     }
-    /// Hoisted scalar `number` of the loaded row.
+    /// Hoisted number `number` of the loaded row.
     pub fn attr(&self, number: usize) -> f64 {
-        self.eval.as_ref().map_or(f64::NAN, |eval| eval.scalar(self.low.attrs[self.side as usize][number]))
+        let first = self.low.streams[self.side as usize].len() * self.low.dim;
+        self.made().get(first + number).copied().unwrap_or(f64::NAN)
     }
 }
 

@@ -43,6 +43,7 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
         return Err(Error::request("the formula is too long").limit(format!("{MAX_TEXT} bytes")));
     }
     let tokens = lex(text)?;
+    formula.components = scope.dim.or(formula.components);
     let mut parser = Parser { formula, text, tokens, at: 0, scope, depth: 0, bound: None };
     let id = parser.expression()?;
     match parser.peek() {

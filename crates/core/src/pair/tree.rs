@@ -195,6 +195,8 @@ pub struct Formula {
     pub vectors: Vec<Vec<f64>>,
     /// What is computed for every pair, in the order in which folds refer to it.
     pub roots: Vec<Id>,
+    /// Components of a row, where they are known; numbers beyond them are attributes, which no box is about.
+    pub components: Option<usize>,
 }
 
 const NUMBER: Type = Type { shape: Shape::Scalar, truth: false };
@@ -309,7 +311,11 @@ impl Formula {
     fn difference(&self, op: Binary, a: Id, b: Id) -> Option<Node> {
         match (op, self.node(a), self.node(b)) {
             (Binary::Sub, Node::Row(Side::X), Node::Row(Side::Y)) => Some(Node::Delta),
-            (Binary::Sub, Node::At(Side::X, k), Node::At(Side::Y, l)) if k == l => Some(Node::DeltaAt(*k)),
+            (Binary::Sub, Node::At(Side::X, k), Node::At(Side::Y, l))
+                if k == l && self.components.is_none_or(|d| (*k as usize) < d) =>
+            {
+                Some(Node::DeltaAt(*k))
+            }
             _ => None,
         }
     }

@@ -6,6 +6,16 @@ use zipfold_core::number::{self, Power};
 use zipfold_core::pair::eval;
 use zipfold_core::pair::tree::{Binary, Unary};
 
+/// A function of every number. No closure: long ones are compiled apart, without the instruction set of the caller.
+macro_rules! each {
+    ($out:expr, $a:expr, $v:ident => $f:expr) => {{
+        for (out, a) in $out.iter_mut().zip($a) {
+            let $v = a.wide();
+            *out = T::of($f);
+        }
+    }};
+}
+
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Call {
@@ -86,10 +96,10 @@ unsafe fn apply<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *co
     // SAFETY: the caller's promise; no number is read where there is no second operand.
     let b = unsafe { std::slice::from_raw_parts(if second == 0 { a.as_ptr() } else { b }, second) };
     match call {
-        Call::Unary(Unary::Exp) => each(out, a, number::exp),
-        Call::Unary(Unary::Log) => each(out, a, number::log),
-        Call::Unary(Unary::Log1p) => each(out, a, number::log1p),
-        Call::Unary(op) => each(out, a, |v| eval::unary(*op, v)),
+        Call::Unary(Unary::Exp) => each!(out, a, v => number::exp(v)),
+        Call::Unary(Unary::Log) => each!(out, a, v => number::log(v)),
+        Call::Unary(Unary::Log1p) => each!(out, a, v => number::log1p(v)),
+        Call::Unary(op) => each!(out, a, v => eval::unary(*op, v)),
         Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
         Call::Pow => pairs(out, a, b, number::pow),
         Call::PowConst => power(out, a, b.first().map_or(1.0, |p| p.wide())),
@@ -99,16 +109,11 @@ unsafe fn apply<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *co
 #[inline(always)]
 fn power<T: Real>(out: &mut [T], a: &[T], p: f64) {
     match Power::of(p) {
-        Power::Whole(n) => each(out, a, |v| number::powi(v, n)),
-        Power::Halves(n) => each(out, a, |v| number::pow_halves(v, n)),
-        Power::Real(p) => each(out, a, |v| number::pow_real(v, p)),
-        Power::Rare(p) => each(out, a, |v| number::pow(v, p)),
+        Power::Whole(n) => each!(out, a, v => number::powi(v, n)),
+        Power::Halves(n) => each!(out, a, v => number::pow_halves(v, n)),
+        Power::Real(p) => each!(out, a, v => number::pow_real(v, p)),
+        Power::Rare(p) => each!(out, a, v => number::pow(v, p)),
     }
-}
-
-#[inline(always)]
-fn each<T: Real>(out: &mut [T], a: &[T], f: impl Fn(f64) -> f64) {
-    out.iter_mut().zip(a).for_each(|(o, a)| *o = T::of(f(a.wide())));
 }
 
 #[inline(always)]

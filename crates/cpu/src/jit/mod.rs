@@ -79,7 +79,7 @@ impl<T: Real> Code<T> {
     }
     /// # Safety
     /// Never called: there is no code.
-    pub unsafe fn run(&self, _: &mut [f64], _: usize, _: &Operands<T>) {}
+    pub unsafe fn run(&self, _: &mut [f64], _: usize, _: &Range<usize>, _: &Operands<T>) {}
     /// Numbers that a frame takes.
     pub fn frame(&self) -> usize {
         self.frame
@@ -115,29 +115,36 @@ impl<T: Real> Code<T> {
     pub fn frame(&self) -> usize {
         self.frame
     }
-    /// Evaluates `rows` rows against the lanes of a block.
+    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them.
     ///
     /// # Safety
-    /// The operands are those of the compiled formula: `rows` rows of x, a block of y in strips, and room for the results of
+    /// `lanes` ends at [`BLOCK`] or before. The operands are those of the compiled formula: `rows` rows of x, a block of y in strips, and room for the results of
     /// `rows` rows; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
-    pub unsafe fn run(&self, frame: &mut [f64], rows: usize, operands: &Operands<T>) {
+    pub unsafe fn run(&self, frame: &mut [f64], rows: usize, lanes: &Range<usize>, operands: &Operands<T>) {
         let (many, one) = (&self.tiles[0], &self.tiles[1]);
         let tiled = rows / many.0.rows * many.0.rows;
         for (tile, rows) in [(many, 0..tiled), (one, tiled..rows)] {
             // SAFETY: the caller's promise.
-            unsafe { self.tiles(tile, frame, rows, operands) };
+            unsafe { self.tiles(tile, frame, rows, lanes, operands) };
         }
     }
     /// Runs a tile over `rows`, strip by strip.
     ///
     /// # Safety
     /// As [`Self::run`]; `rows` is a multiple of the tile's.
-    unsafe fn tiles(&self, tile: &(Geometry, usize), frame: &mut [f64], rows: Range<usize>, at: &Operands<T>) {
+    unsafe fn tiles(
+        &self,
+        tile: &(Geometry, usize),
+        frame: &mut [f64],
+        rows: Range<usize>,
+        lanes: &Range<usize>,
+        at: &Operands<T>,
+    ) {
         let (geo, entry) = tile;
-        let lanes = geo.lanes() * geo.strips;
+        let wide = geo.lanes() * geo.strips;
         // SAFETY: the pages hold a function of this signature at `entry`.
         let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
-        for lane in (0..BLOCK).step_by(lanes) {
+        for lane in (lanes.start / wide * wide..lanes.end).step_by(wide) {
             for row in rows.clone().step_by(geo.rows) {
                 let head = Head {
                     x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),

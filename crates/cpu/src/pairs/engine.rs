@@ -248,9 +248,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 return Err(Error::new(Blame::Interrupted, "interrupted"));
             }
             self.unvisited(i, cols, sink)?;
+            // In half of a space the columns of later rows begin later, never earlier.
+            let from = if job.space.is_half() { i.clamp(cols.start, cols.end) } else { cols.start };
+            let lanes = from - jb * BLOCK..cols.end - jb * BLOCK;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
-                    self.engine.vm.eval(&mut self.scratch, i, rows.end, jb);
+                    self.engine.vm.eval(&mut self.scratch, i, rows.end, jb, &lanes);
                     self.dense(i, jb, &run, sink)?;
                     self.admit(i, jb, &run);
                 }

@@ -95,11 +95,13 @@ impl<T: Real> Rows<T> {
         let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
             let mut hoister = low.hoister(Side::Y);
             for lane in 0..BLOCK {
-                hoister.load(table, (block * BLOCK + lane).min(table.rows() - 1));
+                if block * BLOCK + lane < table.rows() {
+                    hoister.load(table, block * BLOCK + lane);
+                }
                 for s in 0..streams {
                     let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
-                    let to = strips[first..].iter_mut().step_by(lanes);
-                    to.zip(hoister.stream(s)).for_each(|(o, v)| *o = T::of(*v));
+                    let to = &mut strips[first..];
+                    hoister.stream(s).iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
                 }
                 (0..attrs).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
             }

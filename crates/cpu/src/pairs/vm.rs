@@ -111,9 +111,9 @@ impl<'j, T: Real> Vm<'j, T> {
     fn group(&self, numbers: usize) -> usize {
         if self.code.is_some() { (4 * jit::GROUP / numbers.max(1)).clamp(1, jit::GROUP) } else { 1 }
     }
-    /// Evaluates row `row` of x, and perhaps rows before `end`, against all lanes of block `block` of y; then read
-    /// [`Scratch::root`].
-    pub fn eval(&self, scratch: &mut Scratch<T>, row: usize, end: usize, block: usize) {
+    /// Evaluates row `row` of x, and perhaps rows before `end`, against `lanes` (and perhaps more) of block `block` of y;
+    /// then read [`Scratch::root`]. Rows that follow in the same block ask for no other lanes than the first.
+    pub fn eval(&self, scratch: &mut Scratch<T>, row: usize, end: usize, block: usize, lanes: &Range<usize>) {
         if let Some((at, rows)) = &scratch.held
             && *at == block
             && rows.contains(&row)
@@ -126,14 +126,14 @@ impl<'j, T: Real> Vm<'j, T> {
             Some(code) => {
                 let numbers = scratch.firsts[scratch.firsts.len() - 1];
                 let rows = row..end.min(row + self.group(numbers)).max(row + 1);
-                self.run(code, scratch, &rows, block);
+                self.run(code, scratch, &rows, block, lanes);
                 scratch.held = Some((block, rows));
             }
             None => self.interpret(scratch, row, block),
         }
     }
     /// Runs compiled code over a group of rows.
-    fn run(&self, code: &Code<T>, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+    fn run(&self, code: &Code<T>, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: &Range<usize>) {
         if self.program.periodic {
             let wide = self.low.dim * BLOCK;
             let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
@@ -154,7 +154,7 @@ impl<'j, T: Real> Vm<'j, T> {
         };
         // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and this block
         // (`zips` was filled for the block that holds the rows); `out` has room for a group, and the frame is the code's.
-        unsafe { code.run(&mut s.frame, rows.len(), &operands) };
+        unsafe { code.run(&mut s.frame, rows.len(), lanes, &operands) };
     }
     /// Evaluates one row by the program.
     fn interpret(&self, scratch: &mut Scratch<T>, row: usize, block: usize) {

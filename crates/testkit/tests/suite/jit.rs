@@ -1,7 +1,9 @@
 //! Code made for a formula gives the bits of the evaluator that takes it step by step: random formulas, with what numbers can
 //! be, for more rows than a tile, on every instruction set. 2 000 formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
+use std::sync::Arc;
 use zipfold::cpu::jit::Code;
+use zipfold::cpu::pairs::engine::compiled;
 use zipfold::cpu::pairs::program::compile;
 use zipfold::pairs;
 use zipfold::plan::{Isa, Settings};
@@ -90,4 +92,18 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
             break;
         }
     }
+}
+
+#[test]
+fn code_is_made_once_for_a_question() {
+    let x = Table::f64(3, 2, vec![1.0; 6]).unwrap();
+    let asked = pairs(&x).formula("sum(abs(x - y)) + 0.0625").fold(FoldSpec::Matrix {});
+    let job = || describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
+    let plan = zipfold::plan::choose(&job(), &zipfold::cpu::detect(1, 1 << 30), &Settings::new()).unwrap();
+    if plan.family != "jit" {
+        println!("SKIPPED code_is_made_once_for_a_question: no code is made here");
+        return;
+    }
+    let code = |job: Job| compiled::<f64>(&plan, &job.low, &compile(&job.low), false).unwrap();
+    assert!(Arc::ptr_eq(&code(job()), &code(job())));
 }

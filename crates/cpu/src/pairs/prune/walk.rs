@@ -214,6 +214,7 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// The rows of a group against a leaf; the bounds of y are set.
     fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
         let cols = self.columns(0, leaf);
+        let lanes = cols.start - leaf * self.pruned.tree.leaf..cols.end - leaf * self.pruned.tree.leaf;
         let points = &self.pruned.points;
         let first = rows.start;
         self.bounds.set_lanes(Side::X, &points.lo[first..], &points.hi[first..], points.stride);
@@ -228,7 +229,7 @@ impl<'e, 'j> Walk<'e, 'j> {
                 seen[0] += run.len() as u64;
                 seen[1] += self.pruned.job.space.count(&one, &run);
                 if !self.settle(row - first, &one, &run)? {
-                    self.pruned.vm.eval(&mut self.scratch, row, row + 1, leaf);
+                    self.pruned.vm.eval(&mut self.scratch, row, row + 1, leaf, &lanes);
                     self.admit(row, leaf, &run);
                 }
             }
