@@ -26,12 +26,13 @@ const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
 const S: usize = 524_288;
 
-const WORKS: [Work; 48] = [
+const WORKS: [Work; 54] = [
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
     ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
     ("dense p=3 f32", N, N, 512, Cells::Cross, "sum(abs(x - y)^3)", DENSE, ""),
     ("dense Chebyshev f32", N, N, 512, Cells::Cross, "chebyshev(x, y)", DENSE, ""),
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
+    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.stages=0,dense.across=8,dense.slice=16"),
     ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
     ("dense L1 f64", N / 2, N / 2, 512, Cells::Cross, L1, DENSE, "f64"),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rb"),
@@ -46,14 +47,19 @@ const WORKS: [Work; 48] = [
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=8"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=4"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast,points.anchors=2"),
+    ("sdh 300", S / 4, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=0"),
     ("sdh 300", S / 2, 0, 3, Cells::Triangle, L2, SDH[1], "filter=off"),
     ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], ""),
     ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], "bins=fast"),
     ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
-    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=2"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=4"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.input=cache"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.input=both"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.input=shuffle"),
     ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=8"),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, ""),
-    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=2"),
+    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=4"),
     ("row minimum L1 d=3", 2 * S, 2 * S, 3, Cells::Cross, L1, MIN, ""),
     ("gaussian sum d=3", 2 * S, 2 * S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=8"),
@@ -134,7 +140,8 @@ fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core:
         job.space.n,
         job.space.m,
         job.low.dim,
-        plan.seconds,
+        // Dense results stay on the device, so the prediction for kernels stands beside them.
+        zipfold_plan::device::kernel_seconds(&job, engine.facts(), &plan),
         seconds[0],
         pairs * dims / s / 1e9
     ))

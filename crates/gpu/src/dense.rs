@@ -1,9 +1,9 @@
 //! Family *dense* on the host's side: launches tiles, brings matrices home row by row.
 
-use crate::emit::dense::{self as text, THREADS, TILE};
+use crate::emit::dense::{self as text, Copying, Shape, TILE};
 use crate::emit::{header, maps::Map};
 use crate::engine::{Loaded, Number, Part, Put};
-use crate::points::chosen;
+use crate::points::{chosen, counted};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use zipfold_core::fold::{Fold, State, Tally};
@@ -16,6 +16,7 @@ use zipfold_plan::{Plan, Tile};
 pub struct Dense<'j> {
     job: &'j Job,
     precision: Precision,
+    threads: u32,
     /// For whole rectangles (half spaces: values go to their transposed place too).
     cross: Kernel,
     /// For tiles on the diagonal of a half space.
@@ -32,6 +33,38 @@ fn map(plan: &Plan) -> Result<Map> {
     plan.choices.get("tile.map").map_or(Ok(Map::Rb), |name| Map::parse(name))
 }
 
+/// The shape of the kernel of whole rectangles.
+///
+/// # Errors
+/// `Request` for settings that make no sense.
+pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
+    let (low, precision) = (&job.low, plan.precision);
+    let mirror = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+    let single = precision == Precision::F32;
+    let piped = single && runtime == Runtime::Cuda;
+    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
+    let stages = counted(plan, "dense.stages", if piped { 3 } else { 0 }, 4)?;
+    let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
+    let wide = piped && text::is_light(low, precision);
+    let across = chosen(plan, "dense.across", if wide { 16 } else { 8 }, 16)?;
+    let (slice, blocks) = match copy {
+        Copying::Ahead => (text::default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
+        Copying::Pipe(_) => (text::pipe_slice(low, precision, stages), if across == 16 { 2 } else { 1 }),
+    };
+    let slice = chosen(plan, "dense.slice", slice, 32)?;
+    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
+    if !matches!(across, 8 | 16) {
+        let e = Error::request(format!("{across} columns a thread")).at("--set dense.across");
+        return Err(e.remedy("8 or 16"));
+    }
+    let shape = Shape { precision, slice, copy, across, blocks, map: Map::Cross, mirror };
+    if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
+        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
+        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
+    }
+    Ok(shape)
+}
+
 /// The source of the kernels `zf_cross` and, for half spaces, `zf_half`.
 ///
 /// # Errors
@@ -41,22 +74,10 @@ pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
         [Fold::Matrix { root } | Fold::Condensed { root }] => *root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
-    let precision = plan.precision;
-    let is_half = job.space.is_half();
-    let slice = chosen(plan, "dense.slice", text::default_slice(&job.low, precision), 32)?;
-    let mirrored = is_half && matches!(job.folds[0], Fold::Matrix { .. });
-    // The second, transposed write needs registers that two blocks a multiprocessor do not leave.
-    let blocks = if precision == Precision::F32 && !mirrored { 2 } else { 1 };
-    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
-    let shared = text::shared_bytes(&job.low, precision, slice);
-    if !slice.is_power_of_two() || slice < 2 || shared > 48 << 10 {
-        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
-        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two"));
-    }
-    let shape = |map, mirror| text::Shape { precision, slice, blocks, map, mirror };
-    let mut source = header(runtime) + &text::kernel("zf_cross", job, root, &shape(Map::Cross, mirrored));
-    if is_half {
-        source += &text::kernel("zf_half", job, root, &shape(map(plan)?, mirrored));
+    let whole = shape(job, plan, runtime)?;
+    let mut source = header(runtime) + &text::kernel("zf_cross", job, root, &whole);
+    if job.space.is_half() {
+        source += &text::kernel("zf_half", job, root, &Shape { map: map(plan)?, ..whole });
     }
     Ok(source)
 }
@@ -71,11 +92,12 @@ impl<'j> Dense<'j> {
             return Ok(None);
         }
         let source = source(job, plan, device.facts.runtime)?;
+        let threads = shape(job, plan, device.facts.runtime)?.threads();
         let names = if job.space.is_half() { &["zf_cross", "zf_half"][..] } else { &["zf_cross"] };
         let mut kernels = device.compile(&source, names)?.into_iter();
         let Some(cross) = kernels.next() else { return Err(Error::internal("no kernel was compiled")) };
         let map = map(plan)?;
-        Ok(Some(Dense { job, precision: plan.precision, cross, half: kernels.next().map(|k| (k, map)) }))
+        Ok(Some(Dense { job, precision: plan.precision, threads, cross, half: kernels.next().map(|k| (k, map)) }))
     }
     /// Writes the cells of `tiles` to their places.
     ///
@@ -120,7 +142,7 @@ impl<'j> Dense<'j> {
                         kernel,
                         tile,
                         [&out, &out],
-                        Grid { x, y, threads: THREADS },
+                        Grid { x, y, threads: self.threads },
                         (across, launch),
                     )?;
                 }
@@ -128,7 +150,7 @@ impl<'j> Dense<'j> {
             }
             half => {
                 let mirror = if half.is_some() { Some(device.allocate(bytes)?) } else { None };
-                let grid = Grid { x: across, y: down, threads: THREADS };
+                let grid = Grid { x: across, y: down, threads: self.threads };
                 let second = mirror.as_ref().unwrap_or(&out);
                 self.start(device, loaded, &self.cross, tile, [&out, second], grid, (across, 0))?;
                 Ok((out, mirror))

@@ -5,7 +5,7 @@ use crate::bound::{Bounds, Ranges, ranges};
 use crate::emit::folds::{self, Band};
 use crate::emit::nearest;
 use crate::emit::pair::RootText;
-use crate::emit::sweep::{self, FoldText, Shape, THREADS};
+use crate::emit::sweep::{self, FoldText, Input, Shape, THREADS};
 use crate::emit::{header, pair};
 use crate::engine::{Loaded, Part};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
@@ -18,12 +18,11 @@ use zipfold_core::fold::{
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::sweep as tree;
 use zipfold_plan::{Plan, Tile};
 
 /// Slots of a page of matches.
 const PAGE: usize = 8192;
-/// Most bytes of shared memory that counters take.
-const SHARED: usize = 32 << 10;
 /// Most numbers of the state of a row that stay in registers.
 const MOST_STATE: usize = 20;
 const NONE: u32 = u32::MAX;
@@ -44,14 +43,23 @@ pub struct Points<'j> {
     pub filtered: bool,
 }
 
-/// A choice made by hand, as a number.
+/// A choice made by hand, as a number from 1 on.
 pub fn chosen(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
+    within(plan, key, default, 1..=most)
+}
+
+/// A choice made by hand, as a number that may be 0.
+pub fn counted(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
+    within(plan, key, default, 0..=most)
+}
+
+fn within(plan: &Plan, key: &str, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize> {
     let Some(text) = plan.choices.get(key) else { return Ok(default) };
-    match text.parse::<usize>().ok().filter(|v| (1..=most).contains(v)) {
+    match text.parse::<usize>().ok().filter(|v| range.contains(v)) {
         Some(v) => Ok(v),
         None => {
             let e = Error::request(format!("'{text}' is no number for it")).at(format!("--set {key}"));
-            Err(e.limit(format!("1 to {most}")))
+            Err(e.limit(format!("{} to {}", range.start(), range.end())))
         }
     }
 }
@@ -165,27 +173,52 @@ impl<'j> Points<'j> {
 pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges; 2]>) -> Result<Vec<(Shape, String)>> {
     let off = plan.choices.get("filter").is_some_and(|v| v == "off");
     let filter = if off { None } else { ranges.and_then(|r| filter(job, r)) };
-    let precision = if filter.is_some() || sums_single(job) { Precision::F32 } else { Precision::F64 };
+    let single = sums_single(job) || ranges.is_some_and(|r| exponents_single(job, r));
+    let precision = if filter.is_some() || single { Precision::F32 } else { Precision::F64 };
     let mut out = vec![];
     for (anchor, cells) in sides(job) {
-        let anchors = chosen(plan, "points.anchors", default_anchors(job, precision, filter.is_some()), 8)?;
+        let widest = tree::width(job, 0).max(tree::width(job, 1));
+        let default = tree::sweep(tree::Work::of(job), widest, precision);
+        let anchors = chosen(plan, "points.anchors", default.anchors, 8)?;
         let blocks = chosen(plan, "points.blocks", 1, 16)?;
-        let unroll = chosen(plan, "points.unroll", 2, 16)?;
+        let unroll = chosen(plan, "points.unroll", default.unroll, 16)?;
+        let input = match plan.choices.get("points.input") {
+            Some(text) => Input::parse(text, runtime)?,
+            None => Input::Panel,
+        };
+        room(job, anchor, input, (anchors, precision))?;
         let clean = filter.is_some() || ranges.is_some_and(|r| is_clean(job, r));
         let shape = Shape {
             anchor,
             anchors,
             blocks,
             unroll,
+            input,
             precision,
             filter: filter.is_some(),
             cells,
             clean,
-            fast: sums_single(job),
+            fast: single,
         };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
     }
     Ok(out)
+}
+
+/// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
+fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Precision)) -> Result<()> {
+    let rows = [anchors, 1].map(|rows| rows * THREADS as usize * precision.bytes());
+    let at = anchor as usize;
+    let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
+    // Counters, or the queues of candidates.
+    let taken = if matches!(job.folds[0], Fold::Histogram(_)) { tree::SHARED } else { tree::SHARED / 2 };
+    let most = (48 << 10) - taken;
+    if input != Input::Both || bytes <= most {
+        return Ok(());
+    }
+    let e = Error::request(format!("{anchors} anchors a thread and a panel of others take {bytes} bytes"));
+    let e = e.at("--set points.input").limit(format!("{most} bytes of shared memory"));
+    Err(e.remedy("fewer --set points.anchors, or --set points.input=panel"))
 }
 
 /// Which sides are anchors, over which cells.
@@ -206,16 +239,19 @@ pub fn sums_single(job: &Job) -> bool {
     job.precision == Precision::F32 && job.near_root.is_none() && folds(job) && job.folds.iter().all(sums)
 }
 
-fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
-    let width = crate::emit::values::width(&job.low, 0).max(crate::emit::values::width(&job.low, 1));
-    match (&job.folds[0], precision) {
-        _ if width > 8 => 1,
-        (Fold::Histogram(_), Precision::F32) => 2,
-        (Fold::Nearest(f), Precision::F32) if f.k > 16 => 1,
-        (Fold::Rows(_), Precision::F32) if !filter => 2,
-        (_, Precision::F32) => 4,
-        _ => 1,
+/// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.
+const EXPONENT: f64 = 2e-6;
+
+/// Sums of exponentials of single-precision inputs are computed in single precision where exponents are exact enough.
+fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    let exponents = matches!(f.op, RowOp::Logsumexp | RowOp::Softmax);
+    if !exponents || job.precision != Precision::F32 || job.near_root.is_some() || job.low.periodic {
+        return false;
     }
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    let error = |b: crate::bound::Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
+    bounds.get(job.low.formula.roots[f.root]).is_some_and(|b| error(b) <= EXPONENT)
 }
 
 /// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
@@ -339,14 +375,15 @@ fn as_nearest(f: &RowFold) -> zipfold_core::fold::Nearest {
     zipfold_core::fold::Nearest { root: f.root, k: 1, largest, squared: false }
 }
 
-/// Private copies of the counters of a block: many where bins are few and collide, none where they do not fit.
+/// Private copies of the counters of a block; none where they are in device memory.
 fn copies(cells: usize, plan: &Plan) -> Result<usize> {
-    if cells * 4 > SHARED {
-        return Ok(0);
-    }
-    let room = SHARED / 4 / cells;
-    let default = (128 / cells).clamp(1, 8).next_power_of_two();
-    Ok(chosen(plan, "hist.copies", default, 32)?.min(room).max(1))
+    let default = match tree::counters(cells) {
+        tree::Counters::Private(copies) => copies,
+        tree::Counters::Global => 0,
+    };
+    let asked = counted(plan, "hist.copies", default, 32)?;
+    // As many as fit, where fewer were asked for than that.
+    Ok(asked.min(tree::SHARED / 4 / cells))
 }
 
 /// One launch of a pass over a tile.
@@ -419,7 +456,8 @@ impl Launch<'_> {
         self.device.read(&out, &mut acc)?;
         self.device.read(&counts, &mut seen)?;
         let kept = f.stride();
-        let whole = self.pass.shape.clean && matches!(f.op, RowOp::Sum | RowOp::Mean);
+        let counted = |op| matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax);
+        let whole = self.pass.shape.clean && counted(f.op);
         self.push(state, |s, from, to| {
             let (a, b) = (s * n + from, s * n + to);
             let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };

@@ -6,6 +6,7 @@ pub mod device;
 pub mod explain;
 pub mod machine;
 pub mod prune;
+pub mod sweep;
 pub mod tiles;
 
 pub use choose::{Plan, Settings, choose};

@@ -46,7 +46,7 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
             out.absorb = format!("if ({value} != 0) seen[q]++;");
         }
-        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, ip, weight, every),
+        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, shape, weight, every),
     }
     let store = format!(
         "if (a[q] < a1) {{ const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); counts[slot] = seen[q];\n        \
@@ -97,38 +97,45 @@ fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> 
     );
 }
 
-/// The running maximum and the sums scaled by it, panel by panel (core: `RowFold::absorb_exp`, `combine`).
+/// The largest exponent so far and the sums scaled by it (core: `RowFold::absorb_exp`, `combine`); the sums of a panel in the
+/// sweep's precision. The largest is kept from panel to panel, so that sums are seldom scaled again.
 fn exponentials(
     out: &mut FoldText,
     f: &RowFold,
     value: &str,
-    ip: usize,
+    shape: &Shape,
     weight: impl Fn(usize) -> String,
     every: impl Fn(&str) -> String,
 ) {
-    let stride = f.stride();
-    let _ = writeln!(out.state, " double part[{ip}][{stride}];");
-    let reset = format!("part[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) part[q][p] = 0.0;");
+    let (stride, ip, precision) = (f.stride(), shape.anchors, shape.precision);
+    let ty = type_name(precision);
+    let (inf, exp, base) = match precision {
+        Precision::F32 => ("ZF_INF_F", "zf_exp2_fast", " * 1.44269504f"),
+        Precision::F64 => ("ZF_INF_D", "zf_exp_d", ""),
+    };
+    let _ = writeln!(out.state, " {ty} part[{ip}][{stride}];");
+    let reset = format!("for (int p = 1; p < {stride}; p++) part[q][p] = 0;");
     out.state += &every(&format!(
-        "seen[q] = 0u; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
+        "seen[q] = 0u; part[q][0] = -{inf}; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
     ));
-    let share = if f.op == RowOp::Logsumexp { weight(0) } else { "1.0".into() };
+    let term = |p: usize| if f.weights.is_some() { format!("e * ({ty}){}", weight(p)) } else { "e".into() };
+    let share = if f.op == RowOp::Logsumexp { term(0) } else { "e".into() };
+    let seen = if shape.clean { "" } else { " seen[q]++;" };
     let mut absorb = format!(
-        "{{ const double v = (double){value}; seen[q]++;\n\
-         if (v > part[q][0]) {{ const double shrink = zf_exp_d(part[q][0] - v); \
+        "{{ const {ty} v = {value};{seen}\n\
+         if (v > part[q][0]) {{ const {ty} shrink = {exp}((part[q][0] - v){base}); \
          for (int p = 1; p < {stride}; p++) part[q][p] *= shrink; part[q][0] = v; }}\n\
-         const double e = v == -ZF_INF_D ? 0.0 : zf_exp_d(v - part[q][0]); part[q][1] += e * {share};\n"
+         const {ty} e = v == -{inf} ? 0 : {exp}((v - part[q][0]){base}); part[q][1] += {share};\n"
     );
     for p in 2..stride {
-        let _ = writeln!(absorb, "part[q][{p}] += e * {};", weight(p - 2));
+        let _ = writeln!(absorb, "part[q][{p}] += {};", term(p - 2));
     }
     out.absorb = absorb + "}";
     // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the first thread of a block does.
     out.after = every(&format!(
-        "{{ const double top = zf_max_d(total[q][0], part[q][0]);\n\
-         const double ea = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
-         const double eb = part[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(part[q][0] - top);\n\
-         for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * ea + part[q][p] * eb;\n\
+        "{{ const double top = (double)part[q][0];\n\
+         const double shrink = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
+         for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * shrink + (double)part[q][p];\n\
          total[q][0] = top; {reset} }}"
     ));
 }

@@ -31,6 +31,10 @@ typedef double2 zf_d2;
 #define zf_of_bits_f(b) as_float((uint)(b))
 #define zf_bits_f(v) as_uint((float)(v))
 #define ZF_LOWEST(v) (31u - (zf_u32)clz((v) & (0u - (v))))
+// Copies of 16 bytes into shared memory: ordinary ones, done before the next barrier.
+#define ZF_COPY16(to, from) (*(__local uint4*)(to) = *(__global const uint4*)(from))
+#define ZF_COPY_COMMIT()
+#define ZF_COPY_WAIT(n)
 #define zf_abs_f(a) fabs((float)(a))
 #define zf_sqrt_f(a) sqrt((float)(a))
 #define zf_exp_f(a) exp((float)(a))

@@ -93,6 +93,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_planner_counts_the_blocks_of_every_map() {
+        for n in [1u32, 2, 3, 5, 8, 127, 128, 240] {
+            for (map, name) in MAPS.iter().zip(["bb", "ltm", "utm", "rb", "rec"]) {
+                let started: u64 = map.grids(n).iter().map(|(x, y, _)| u64::from(*x) * u64::from(*y)).sum();
+                let useful = u64::from(n) * (u64::from(n) + 1) / 2;
+                assert_eq!(zipfold_plan::device::blocks(name, u64::from(n)), (started, useful), "{name} {n}");
+            }
+        }
+    }
+
     /// Exact at both ends of every row up to 2³¹ rows, sampled, and around every power of two.
     #[test]
     fn maps_by_roots_are_exact_to_the_end() {

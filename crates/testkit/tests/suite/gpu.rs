@@ -199,8 +199,9 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let by_hand = [("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")];
-            let sets = [&[][..], &by_hand[..]];
-            for set in &sets[if cells == Cells::Cross { 0..1 } else { 1..2 }] {
+            let inputs = [("points.input", ["cache", "both"][at / 4 % 2]), ("hist.copies", "0")];
+            let sets = [&[][..], &inputs[..], &by_hand[..]];
+            for set in &sets[if cells == Cells::Cross { 0..2 } else { 2..3 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
                 failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
@@ -208,6 +209,30 @@ fn exact_folds_of_single_precision_rows_are_exact() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by default, and other shapes.
+#[test]
+fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
+    let Some((device, _turn)) = device("dense_tiles_by_a_pipeline_are_those_of_the_oracle") else { return };
+    let stages = |stages, across, slice| [("dense.stages", stages), ("dense.across", across), ("dense.slice", slice)];
+    let cases = [
+        ("cityblock", 37, Cells::Diagonal, Precision::F32, stages("3", "16", "8")),
+        ("sqeuclidean", 300, Cells::Square, Precision::F32, stages("4", "8", "8")),
+        ("chebyshev", 16, Cells::Triangle, Precision::F64, stages("2", "16", "4")),
+        ("cosine", 9, Cells::Diagonal, Precision::F32, stages("0", "16", "16")),
+        ("cityblock", 1100, Cells::Square, Precision::F32, stages("3", "16", "16")),
+    ];
+    for (metric, dim, cells, precision, set) in cases.into_iter().step_by(every(5)) {
+        let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+        let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
+        let job = describe(&problem, Data { x: cloud(6, 261, dim), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &set).unwrap();
+        let single = precision == Precision::F32;
+        let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
+        assert_eq!(difference(&got[0], &wanted[0], equal), None, "{metric} {dim} {set:?}");
+    }
 }
 
 #[test]
