@@ -67,6 +67,7 @@ impl Question {
             seed: self.seed,
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
+            ..Settings::default()
         }
     }
     fn seen(&self, model: &Network, budget: &Budget) -> Result<Evidence> {

@@ -5,17 +5,26 @@ use crate::watch::Shared;
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use zipfold::core::pair::parse::Param;
+use zipfold::device::{Runtime, Wanted, list};
 use zipfold::{Budget, Data, Options, Progress, Result};
 
 /// Pair-components below which a call is done before anybody could interrupt it.
 const SHORT: f64 = 2e6;
 
-/// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress)`.
+/// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress, device)`.
 #[derive(FromPyObject)]
-pub struct Given(usize, Option<u64>, Option<BTreeMap<String, String>>, Option<(usize, usize)>, Option<Py<PyAny>>);
+pub struct Given(
+    usize,
+    Option<u64>,
+    Option<BTreeMap<String, String>>,
+    Option<(usize, usize)>,
+    Option<Py<PyAny>>,
+    PyBackedStr,
+);
 
 impl Given {
     /// Whether the work over `data` takes less than a person notices.
@@ -50,6 +59,7 @@ impl Given {
             shard: self.3,
             progress: Some(tell),
             stop: Some(&shared.stop),
+            device: Wanted::parse(&self.5)?,
             ..Options::default()
         })
     }
@@ -87,6 +97,28 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
 #[pyfunction]
 pub fn available_memory() -> u64 {
     zipfold::io::memory::available() / 10 * 8
+}
+
+/// Refuses what names no device; whether it is there shows when it is used.
+#[pyfunction]
+pub fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {
+    Wanted::parse(name).map(drop).map_err(|e| raise(py, &e))
+}
+
+/// A device: its name in `device=`, what it is, bytes of memory, whether it is the host's processor.
+type Device = (String, String, u64, bool);
+
+/// The devices there are, and for every runtime without any why.
+#[pyfunction]
+pub fn devices() -> (Vec<Device>, Vec<(String, String)>) {
+    let (mut found, mut missing) = (vec![], vec![]);
+    for runtime in [Runtime::Cuda, Runtime::OpenCl] {
+        match list(runtime) {
+            Ok(all) => found.extend(all.into_iter().map(|f| (f.id(), f.name.clone(), f.memory, f.host))),
+            Err(e) => missing.push((runtime.name().to_string(), e.to_string())),
+        }
+    }
+    (found, missing)
 }
 
 /// A problem from its JSON text.

@@ -111,7 +111,10 @@ fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) 
     Ok(out)
 }
 
-/// The plan of a problem, as text and as JSON, without running it.
+/// A plan as text and as JSON, the rows of x and y, and which cells are visited.
+type Explained = (String, String, (usize, usize), String);
+
+/// The plan of a problem, without running it.
 #[pyfunction]
 pub fn explain<'py>(
     py: Python<'py>,
@@ -120,15 +123,17 @@ pub fn explain<'py>(
     y: Option<Named<'py>>,
     weights: Weights<'py>,
     given: Given,
-) -> PyResult<(String, String)> {
+) -> PyResult<Explained> {
     let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
     let done = attended(py, given.is_short(&data), None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         let (job, machine) = ready(&problem, &data, &options)?;
         let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let (plan, _) = zipfold::device::place(&job, plan, &options)?;
         let json = serde_json::to_string(&plan).map_err(|e| Error::internal(e.to_string()))?;
-        Ok((zipfold::plan::explain::explain(&job, &plan), json))
+        let cells = format!("{:?}", job.space.cells).to_lowercase();
+        Ok((zipfold::plan::explain::explain(&job, &plan), json, (job.space.n, job.space.m), cells))
     })?;
     done.map_err(|e| raise(py, &e))
 }

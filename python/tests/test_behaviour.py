@@ -1,5 +1,7 @@
 """How calls behave: interrupts, the interpreter's lock, settings, errors, pickles, shares, memory."""
 
+import dataclasses
+import io
 import os
 import pickle
 import signal
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -18,12 +21,12 @@ def long_question(rng, rows=3_000, columns=20):
     return zf.pairs(rng.normal(size=(rows, columns))).pair("exp(-sum(abs(x - y)^1.5))").sum()
 
 
-def test_control_c_raises_within_a_fifth_of_a_second(rng):
-    question = long_question(rng, 200_000)
+def seconds_to_interrupt(question):
+    """Seconds from Ctrl-C to its exception."""
     sent = []
 
     def press():
-        time.sleep(0.5)
+        time.sleep(0.3)
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -33,8 +36,28 @@ def test_control_c_raises_within_a_fifth_of_a_second(rng):
         question.run()
     late = time.monotonic() - sent[0]
     presser.join()
-    # The promise is 0.2 s on an idle machine; tests share theirs.
-    assert late < 1.0
+    return late
+
+
+def held_bytes():
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of Linux")
+def test_control_c_raises_within_a_fifth_of_a_second_and_leaves_nothing(rng):
+    question = long_question(rng, 200_000)
+    late = [seconds_to_interrupt(question)]
+    threads, memory = len(os.listdir("/proc/self/task")), held_bytes()
+    # Tests share their machine: the promise holds if one of a few keeps it, and none is far from it.
+    while len(late) < 4 or (min(late) >= 0.2 and len(late) < 8):
+        late.append(seconds_to_interrupt(question))
+    assert min(late) < 0.2
+    assert max(late) < 2.0
+    assert len(os.listdir("/proc/self/task")) <= threads
+    # The rows alone are 32 MB: one left behind by each run would show.
+    assert held_bytes() - memory < 32 << 20
     np.testing.assert_array_equal(zf.cdist([[0.0]], [[1.0]]), [[1.0]])
 
 
@@ -104,9 +127,46 @@ def test_the_environment_is_read():
     assert out.stdout.split() == ["3", str(1 << 20), "cpu", "None"]
 
 
-def test_a_device_that_is_not_there_says_so():
-    with pytest.raises(zf.DeviceError, match="device='cpu'"), zf.using(device="cuda"):
+def devices_of_the_host():
+    return [pytest.param(device.id, id=device.id) for device in zf.devices()] or [
+        pytest.param("", marks=pytest.mark.skip(reason="no device: install an OpenCL runtime such as PoCL"))
+    ]
+
+
+@pytest.mark.parametrize("device", devices_of_the_host())
+def test_a_device_gives_the_same_counts(rng, device, monkeypatch):
+    x = rng.normal(size=(1500, 3))
+    question = zf.pairs(x).histogram(50, (0, 4)).nearest(3)
+    wanted, nearest = question.run(device="cpu")
+    plan = question.explain(device=device)
+    assert plan.fields["backend"] == device
+    got, near = question.run(device=device)
+    np.testing.assert_array_equal(got.counts, wanted.counts)
+    np.testing.assert_array_equal(near.indices, nearest.indices)
+    with zf.using(device=device):
+        assert zf.settings().device == device
+        assert question.explain().fields["backend"] == device
+        np.testing.assert_array_equal(zf.pair_histogram(x, bins=50, range=(0, 4)).counts, wanted.counts)
+        matrix = zf.cdist(x, x[:200])
+    np.testing.assert_allclose(matrix, zf.cdist(x, x[:200], device="cpu"), rtol=1e-12, atol=1e-12)
+    code = "import zipfold as zf; print(zf.pairs([[0.0], [1.0]]).matrix().explain().fields['backend'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"ZIPFOLD_DEVICE": device}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == device
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cpu:0", "", 3])
+def test_what_names_no_device_is_refused_at_once(device):
+    with pytest.raises(ValueError, match="device"), zf.using(device=device):
         pass
+
+
+@pytest.mark.parametrize("device", ["cuda:63", "opencl:63"])
+def test_a_device_that_is_not_there_says_so(device):
+    with pytest.raises(zf.DeviceError, match=r"device|driver|runtime|library") as caught:
+        zf.cdist([[0.0]], [[1.0]], device=device)
+    assert "\n  try: " in str(caught.value) or "try" in str(caught.value)
 
 
 def test_memory_is_asked_for_before_work(rng):
@@ -149,6 +209,57 @@ class _Raise:
             zf.cdist([[1.0]], [[2.0]], "sum(")
         except zf.RequestError as error:
             raise pickle.loads(pickle.dumps(error)) from None
+
+
+def test_every_kind_of_result_pickles(rng):
+    x = rng.normal(size=(40, 2))
+    network = zf.Network([np.array([0.25, 0.75])], [["a"]], names=["a"])
+    results = [
+        zf.pair_histogram(x, bins=4, weights=rng.random(40), mean=True),
+        zf.knn(x, k=2),
+        zf.similarity_join(x, within=0.5),
+        zf.infer(network),
+        zf.pairs(x).sum().outcome(),
+    ]
+    for result in results:
+        again = pickle.loads(pickle.dumps(result))
+        assert type(again) is type(result)
+        for field in dataclasses.fields(result):
+            np.testing.assert_equal(getattr(again, field.name), getattr(result, field.name))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_on_a_terminal(rng, monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    long_question(rng).run(progress=True)
+    last = shown.getvalue().rstrip("\n").split("\r")[-1]
+    assert last.startswith("[" + "#" * 30 + "]")
+    assert "100.0%" in last
+    assert "pairs/s" in last
+
+
+def test_progress_in_a_notebook(rng, monkeypatch):
+    class Handle:
+        seen: list = []
+
+        def update(self, html):
+            self.seen.append(html)
+
+    def display(html, display_id):
+        Handle.seen.append(html)
+        return Handle()
+
+    module = types.ModuleType("IPython.display")
+    module.HTML, module.display = str, display
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    long_question(rng).run(progress=True)
+    assert "<progress value='1.0000'" in Handle.seen[-1]
 
 
 @pytest.mark.parametrize("parts", [1, 3, 8])
@@ -201,7 +312,7 @@ def test_a_forked_child_computes(rng):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of Linux")
-@pytest.mark.parametrize("kind", ["f8"])
+@pytest.mark.parametrize("kind", ["f8", "f4"])
 def test_two_gibibytes_are_not_copied(kind):
     """The rows are pages that hold nothing, so that the peak counts only what a call adds."""
     if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 6 << 30:

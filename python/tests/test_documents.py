@@ -3,9 +3,12 @@
 import ast
 import doctest
 import importlib
+import os
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -49,6 +52,17 @@ def test_the_stubs_name_what_there_is():
         assert re.findall(r"\w+", signature.replace("=None", "")) == arguments, name
 
 
+@pytest.mark.parametrize("words", [["mypy"], ["mypy.stubtest", "zipfold._zipfold"]], ids=["types", "stubs"])
+def test_types_hold_and_stubs_are_those_of_what_is_compiled(words, tmp_path):
+    pytest.importorskip("mypy")
+    environment = os.environ | {"MYPY_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    # The compiled half has an attribute __all__ of its own, which nobody reads.
+    allowed = ["--allowlist", str(ROOT / "tests" / "stubtest.txt")] if len(words) > 1 else []
+    command = [sys.executable, "-m", *words, *allowed]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "zipfold" / "py.typed").exists()
 
@@ -60,4 +74,8 @@ def test_the_comparison_prints_a_table_and_answers_agree(capsys):
     out = capsys.readouterr().out
     assert "| SciPy |" in out
     assert out.count("\n| ") >= 9
+    # Every engine has a column, or is named as one that is not installed.
+    head, missing = re.search(r"^\| task \|.*$", out, re.MULTILINE)[0], re.search(r"Not installed: .*", out)[0]
+    for engine in ["SciPy", "scikit-learn", "FAISS", "KeOps", "pyAgrum"]:
+        assert (engine in head) != (engine in missing), engine
     assert "other answer" not in out

@@ -123,6 +123,25 @@ def test_corr_leaves_missing_values_out_of_their_pairs(rng):
         zf.corr(frame, "spearman")
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_kendall_is_pandas(rng, gaps, monkeypatch):
+    # Small whole numbers, so that there are ties; slices so small that there are several.
+    monkeypatch.setattr("zipfold.statistics._COMPARED", 1000)
+    frame = pd.DataFrame(rng.integers(0, 6, size=(80, 4)).astype(float), columns=list("abcd"))
+    if gaps:
+        frame.iloc[:10, 0] = np.nan
+        frame.iloc[5:78, 1] = np.nan
+    pd.testing.assert_frame_equal(zf.corr(frame, "kendall"), frame.corr("kendall"), rtol=1e-12)
+    few = zf.corr(frame, "kendall", min_periods=75)
+    pd.testing.assert_frame_equal(few, frame.corr("kendall", min_periods=75), rtol=1e-12)
+    assert few.isna().to_numpy().any() == gaps
+
+
+def test_kendall_of_too_many_observations_says_what_to_do():
+    with pytest.raises(ValueError, match="20000.*\n.*spearman"):
+        zf.corr(np.zeros((20_001, 2)), "kendall")
+
+
 def test_results_become_tables(rng):
     x = rng.random((30, 2))
     histogram, nearest = zf.pair_histogram(x, bins=5), zf.knn(x, k=2)
@@ -138,6 +157,17 @@ def test_results_become_tables(rng):
     assert pa.table(nearest)["distance"].to_pylist() == nearest.distances.ravel().tolist()
 
 
+def test_tiles_of_a_plan_cover_the_pairs_once():
+    for question in [zf.pairs(np.zeros((70_000, 2))).condensed(), zf.pairs(np.zeros((900, 2)), np.zeros((70_000, 2))).nearest(1)]:
+        plan = question.explain(memory="1TiB")
+        seen = np.zeros([-(-side // 128) for side in plan.shape], int)
+        for top, bottom, left, right in plan.tiles():
+            seen[-(-top // 100) : -(-bottom // 100), -(-left // 100) : -(-right // 100)] += 1
+        assert seen.max() == 1
+        assert np.triu(seen).sum() == np.triu(np.ones_like(seen)).sum()
+        assert len(plan.tiles()) <= 48 * 48
+
+
 def test_results_draw_themselves(rng):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("svg")
@@ -145,7 +175,9 @@ def test_results_draw_themselves(rng):
 
     x = rng.random((30, 2))
     network = zf.Network([np.array([0.25, 0.75])], [["<rain>"]], names=["<rain>"])
-    for result in [zf.pair_histogram(x, bins=5), zf.knn(x, k=2), zf.similarity_join(x, within=0.2), zf.infer(network)]:
+    plans = [zf.pairs(x).matrix().explain(), zf.pairs(x, x[:3]).nearest(1).explain()]
+    results = [zf.pair_histogram(x, bins=5), zf.knn(x, k=2), zf.similarity_join(x, within=0.2), zf.infer(network)]
+    for result in [*results, *plans]:
         assert "<svg" in result._repr_html_()
         axes = Figure().subplots()
         assert result.plot(axes) is axes

@@ -32,7 +32,7 @@ from .pairwise import (
     pairwise_kernels,
 )
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
-from .settings import Settings, settings, using
+from .settings import Device, Settings, devices, settings, using
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import trace, tuple_of, where
@@ -46,6 +46,7 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 
 __all__ = [
     "ArrayTypeError",
+    "Device",
     "DeviceError",
     "Fold",
     "Histogram",
@@ -71,6 +72,7 @@ __all__ = [
     "__version__",
     "cdist",
     "corr",
+    "devices",
     "fold",
     "infer",
     "join",

@@ -1,6 +1,7 @@
 """``python -m zipfold.compare``: zipfold beside other libraries, in one process, on the same arrays.
 
-Every engine that is installed is measured, best of several runs, after its answer was compared with zipfold's.
+Every engine that is installed is measured, best of several turns taken alternately, after its answer was compared with
+zipfold's. Engines that are not installed are named under the table.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,31 @@ __all__ = ["main", "table"]
 Task = tuple[str, dict[str, Callable[[], Any]]]
 
 
+#: The engines besides zipfold, and the modules they are imported from.
+_ENGINES = {
+    "SciPy": ("scipy",),
+    "scikit-learn": ("sklearn",),
+    "FAISS": ("faiss",),
+    "KeOps": ("pykeops",),
+    "pyAgrum": ("pyagrum", "pyAgrum"),
+}
+
+
 def _installed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except Exception:
+        # A package that is there and cannot be loaded (KeOps without a compiler) is as good as not there.
         return None
+
+
+def _versions() -> dict[str, str | None]:
+    """The version of every engine, None where it cannot be imported."""
+    out: dict[str, str | None] = {}
+    for engine, modules in _ENGINES.items():
+        module = next(filter(None, map(_installed, modules)), None)
+        out[engine] = None if module is None else str(getattr(module, "__version__", "of unknown version"))
+    return out
 
 
 def _distances(rng: np.random.Generator, scale: float) -> list[Task]:
@@ -36,11 +58,11 @@ def _distances(rng: np.random.Generator, scale: float) -> list[Task]:
     for n, d in [(100, 3), (int(3000 * scale), 3), (int(3000 * scale), 128)]:
         x, y = rng.normal(size=(n, d)), rng.normal(size=(n, d))
         for metric in ("euclidean", "cityblock"):
-            engines = {"zipfold": lambda x=x, y=y, m=metric: zf.cdist(x, y, m)}
+            engines: dict[str, Callable[[], Any]] = {"zipfold": partial(zf.cdist, x, y, metric)}
             if spatial:
-                engines["SciPy"] = lambda x=x, y=y, m=metric: spatial.cdist(x, y, m)
+                engines["SciPy"] = partial(spatial.cdist, x, y, metric)
             if pairwise:
-                engines["scikit-learn"] = lambda x=x, y=y, m=metric: pairwise.pairwise_distances(x, y, m)
+                engines["scikit-learn"] = partial(pairwise.pairwise_distances, x, y, metric)
             tasks.append((f"{metric} matrix, {n} × {n}, d = {d}", engines))
     return tasks
 
@@ -49,7 +71,7 @@ def _neighbours(rng: np.random.Generator, scale: float) -> list[Task]:
     neighbors, faiss = _installed("sklearn.neighbors"), _installed("faiss")
     n, d, k = int(10_000 * scale), 32, 10
     x = rng.normal(size=(n, d)).astype(np.float32)
-    engines = {"zipfold": lambda: zf.knn(x[: n // 4], x, k, metric="sqeuclidean").indices}
+    engines: dict[str, Callable[[], Any]] = {"zipfold": lambda: zf.knn(x[: n // 4], x, k, metric="sqeuclidean").indices}
     if neighbors:
         brute = neighbors.NearestNeighbors(n_neighbors=k, algorithm="brute").fit(x)
         engines["scikit-learn"] = lambda: brute.kneighbors(x[: n // 4], return_distance=False)
@@ -65,7 +87,7 @@ def _sums(rng: np.random.Generator, scale: float) -> list[Task]:
     n = int(10_000 * scale)
     x = rng.random((n, 3))
     question = zf.pairs(x, x.copy()).pair("exp(-sum((x - y)^2) / (2*h^2))", h=0.1).sum()
-    engines = {"zipfold": lambda: question.run()}
+    engines: dict[str, Callable[[], Any]] = {"zipfold": lambda: question.run()}
     if neighbors:
         density = neighbors.KernelDensity(bandwidth=0.1, rtol=1e-8).fit(x)
         norm = n * (2 * np.pi * 0.01) ** 1.5
@@ -73,7 +95,7 @@ def _sums(rng: np.random.Generator, scale: float) -> list[Task]:
     if keops:
         a, b = keops.LazyTensor(x[:, None, :]), keops.LazyTensor(x[None, :, :])
         engines["KeOps"] = lambda: ((-((a - b) ** 2).sum(-1) / 0.02).exp()).sum(dim=1).ravel()
-    histogram = {"zipfold": lambda: zf.pair_histogram(x, bins=100, range=(0, 2)).counts}
+    histogram: dict[str, Callable[[], Any]] = {"zipfold": lambda: zf.pair_histogram(x, bins=100, range=(0, 2)).counts}
     tree = _installed("scipy.spatial")
     if tree:
         edges = np.linspace(0, 2, 101)
@@ -113,14 +135,21 @@ def _agree(ours: Any, theirs: Any) -> bool:
     return bool(np.allclose(ours, theirs, rtol=1e-4, atol=1e-6))
 
 
-def _seconds(work: Callable[[], Any], budget: float = 1.0) -> float:
-    best, spent, runs = float("inf"), 0.0, 0
-    while spent < budget or runs < 3:
-        start = time.perf_counter()
-        work()
-        once = time.perf_counter() - start
-        best, spent, runs = min(best, once), spent + once, runs + 1
-    return best
+def _once(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _seconds(engines: dict[str, Callable[[], Any]], budget: float) -> dict[str, float]:
+    """Best seconds of each, by turns until each has had ``budget`` seconds and three turns."""
+    times: dict[str, list[float]] = {engine: [] for engine in engines}
+    waiting = list(engines)
+    while waiting:
+        for engine in waiting:
+            times[engine].append(_once(engines[engine]))
+        waiting = [e for e in waiting if len(times[e]) < 3 or sum(times[e]) < budget]
+    return {engine: min(all_turns) for engine, all_turns in times.items()}
 
 
 def _text(seconds: float) -> str:
@@ -134,10 +163,9 @@ def table(scale: float = 1.0, budget: float = 1.0) -> list[tuple[str, dict[str, 
     out = []
     for name, engines in tasks:
         ours = engines["zipfold"]()
-        times = {}
-        for engine, work in engines.items():
-            times[engine] = _seconds(work, budget) if _agree(ours, work()) else float("nan")
-        out.append((name, times))
+        agree = {engine: work for engine, work in engines.items() if _agree(ours, work())}
+        times = _seconds(agree, budget)
+        out.append((name, {engine: times.get(engine, float("nan")) for engine in engines}))
     return out
 
 
@@ -147,14 +175,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="factor of the sizes")
     parser.add_argument("--seconds", type=float, default=1.0, help="least time for each measurement")
     given = parser.parse_args(arguments)
+    versions = _versions()
     rows = table(given.scale, given.seconds)
-    engines = list(dict.fromkeys(engine for _, times in rows for engine in times))
-    print(f"zipfold {zf.__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores\n")
+    engines = ["zipfold", *(engine for engine, version in versions.items() if version is not None)]
+    have = [f"{engine} {version}" for engine, version in versions.items() if version is not None]
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+    print(", ".join([f"zipfold {zf.__version__}", *have, machine]) + "\n")
     print("| task | " + " | ".join(engines) + " |")
     print("|---|" + "---:|" * len(engines))
     for name, times in rows:
         cells = [("other answer" if times[e] != times[e] else _text(times[e])) if e in times else "–" for e in engines]
         print(f"| {name} | " + " | ".join(cells) + " |")
+    missing = [engine for engine, version in versions.items() if version is None]
+    print("\n– : the engine does not do this.", f"Not installed: {', '.join(missing) or 'none'}.")
 
 
 if __name__ == "__main__":

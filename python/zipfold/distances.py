@@ -21,7 +21,12 @@ _NO_OPTIONS: dict[str, Any] = {}
 
 
 def metrics() -> dict[str, dict[str, Any]]:
-    """Every named metric and kernel: aliases, options, symmetry, and the rows it is made for."""
+    """Every named metric and kernel: aliases, options, symmetry, and the rows it is made for.
+
+    >>> import zipfold as zf
+    >>> zf.metrics()["minkowski"]["options"]
+    ['p', 'w']
+    """
     keys = ("aliases", "options", "symmetric", "rows")
     return {name: dict(zip(keys, row[1:], strict=True)) for name, row in _METRICS.items()}
 
@@ -56,7 +61,7 @@ def cdist(
         In which the values are computed; f64 unless ``out`` is float32.
     **kwargs
         Options of the metric (``p``, ``w``, ``V``, ``VI``, ``base``), parameters of the formula or function; and
-        ``threads``, ``memory``, ``progress``.
+        ``threads``, ``memory``, ``device``, ``progress``.
 
     Returns
     -------
@@ -93,8 +98,12 @@ def pdist(
 ) -> np.ndarray:
     """Distances of the rows i < j of ``X`` in condensed order, as ``scipy.spatial.distance.pdist``.
 
-    Parameters are those of :func:`cdist`; ``out`` has n(n − 1)/2 elements. ``scipy.spatial.distance.squareform`` makes
-    a matrix of the result.
+    Parameters and errors are those of :func:`cdist`; ``out`` has n(n − 1)/2 elements.
+    ``scipy.spatial.distance.squareform`` makes a matrix of the result.
+
+    Returns
+    -------
+    (n(n − 1)/2,) array, float64 unless asked otherwise, in the units of the rows for distances
 
     >>> import zipfold as zf
     >>> zf.pdist([[0.0], [1.0], [3.0]], "cityblock")
@@ -120,7 +129,7 @@ def _dense(
         checked_precision(precision)
     if name is not None and not kwargs:
         return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
-    how = {key: kwargs.pop(key) for key in ("threads", "memory", "progress", "plan") if key in kwargs}
+    how = {key: kwargs.pop(key) for key in ("threads", "memory", "device", "progress", "plan") if key in kwargs}
     name, formula, options = pair(metric, kwargs, a.shape[1])
     return _zipfold.dense(a, b, name, formula, options, condensed, out, precision, given(**how))
 

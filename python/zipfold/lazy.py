@@ -67,6 +67,51 @@ class fold:
         return Fold(spec, None if weights is None else (weights, weights))
 
     @staticmethod
+    def sum(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
+        """The sum, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("sum", axis=axis, weights=weights)
+
+    @staticmethod
+    def mean(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
+        """The mean, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("mean", axis=axis, weights=weights)
+
+    @staticmethod
+    def min(axis: str | int | None = 1) -> Fold:
+        """The least, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("min", axis=axis)
+
+    @staticmethod
+    def max(axis: str | int | None = 1) -> Fold:
+        """The largest, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("max", axis=axis)
+
+    @staticmethod
+    def argmin(axis: str | int | None = 1) -> Fold:
+        """The number of the row of the least value (the first of equals; −1 where there is none), along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("argmin", axis=axis)
+
+    @staticmethod
+    def argmax(axis: str | int | None = 1) -> Fold:
+        """The number of the row of the largest value (the first of equals; −1 where there is none), along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("argmax", axis=axis)
+
+    @staticmethod
+    def count(axis: str | int | None = 1) -> Fold:
+        """How many are not zero, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("count", axis=axis)
+
+    @staticmethod
+    def logsumexp(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
+        """The logarithm of the sum of the exponentials, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("logsumexp", axis=axis, weights=weights)
+
+    @staticmethod
+    def softmax(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
+        """The mean of the weights, each weighing the exponential of its value, along ``axis`` as in :meth:`reduce`."""
+        return fold.reduce("softmax", axis=axis, weights=weights)
+
+    @staticmethod
     def nearest(k: int, *, largest: bool = False) -> Fold:
         """The ``k`` nearest (or farthest) of every row, ties by index."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
@@ -261,6 +306,42 @@ class Pairs:
         """Adds :meth:`fold.reduce`."""
         return self.fold(fold.reduce(op, axis=axis, weights=weights))
 
+    def sum(self, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
+        """Adds :meth:`fold.sum`."""
+        return self.fold(fold.reduce("sum", axis=axis, weights=weights))
+
+    def mean(self, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
+        """Adds :meth:`fold.mean`."""
+        return self.fold(fold.reduce("mean", axis=axis, weights=weights))
+
+    def min(self, axis: str | int | None = 1) -> Pairs:
+        """Adds :meth:`fold.min`."""
+        return self.fold(fold.reduce("min", axis=axis))
+
+    def max(self, axis: str | int | None = 1) -> Pairs:
+        """Adds :meth:`fold.max`."""
+        return self.fold(fold.reduce("max", axis=axis))
+
+    def argmin(self, axis: str | int | None = 1) -> Pairs:
+        """Adds :meth:`fold.argmin`."""
+        return self.fold(fold.reduce("argmin", axis=axis))
+
+    def argmax(self, axis: str | int | None = 1) -> Pairs:
+        """Adds :meth:`fold.argmax`."""
+        return self.fold(fold.reduce("argmax", axis=axis))
+
+    def count(self, axis: str | int | None = 1) -> Pairs:
+        """Adds :meth:`fold.count`."""
+        return self.fold(fold.reduce("count", axis=axis))
+
+    def logsumexp(self, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
+        """Adds :meth:`fold.logsumexp`."""
+        return self.fold(fold.reduce("logsumexp", axis=axis, weights=weights))
+
+    def softmax(self, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
+        """Adds :meth:`fold.softmax`."""
+        return self.fold(fold.reduce("softmax", axis=axis, weights=weights))
+
     def nearest(self, k: int, *, largest: bool = False) -> Pairs:
         """Adds :meth:`fold.nearest`."""
         return self.fold(fold.nearest(k, largest=largest))
@@ -275,8 +356,8 @@ class Pairs:
 
     def explain(self, **how: Any) -> Plan:
         """The plan: space, tiles, memory, predicted time. Nothing is run."""
-        text, fields = _zipfold.explain(self._text(), *self._arguments(), given(**how))
-        return Plan(text, json.loads(fields))
+        text, fields, shape, space = _zipfold.explain(self._text(), *self._arguments(), given(**how))
+        return Plan(text, json.loads(fields), shape, space)
 
     def run(self, *, shard: tuple[int, int] | None = None, progress: Any = False, **how: Any) -> Any:
         """The result: of the one fold, or a tuple of all.
@@ -313,29 +394,6 @@ class Pairs:
         return f"<pairs of {n} × {m} rows: {what}; keeps {folds}>"
 
 
-def _operation(op: str) -> Callable[..., Any]:
-    def of_fold(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
-        return fold.reduce(op, axis=axis, weights=weights)
-
-    of_fold.__name__ = op
-    of_fold.__doc__ = f"``{op}`` of the values of every row; see :meth:`fold.reduce`."
-    return of_fold
-
-
-def _adding(op: str) -> Callable[..., Pairs]:
-    def of_pairs(self: Pairs, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
-        return self.fold(fold.reduce(op, axis=axis, weights=weights))
-
-    of_pairs.__name__ = op
-    of_pairs.__doc__ = f"Adds ``{op}`` of the values of every row; see :meth:`fold.reduce`."
-    return of_pairs
-
-
-for _op in _OPERATIONS:
-    setattr(fold, _op, staticmethod(_operation(_op)))
-    setattr(Pairs, _op, _adding(_op))
-
-
 def _weight_rows(weights: Any) -> np.ndarray:
     array = numbers(np.asarray(weights), "weights")
     if array.ndim not in (1, 2):
@@ -361,6 +419,19 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None) -> Pairs:
 
     Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
     a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
+
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays or tables of numbers
+        C-contiguous float64 and float32 arrays are not copied.
+    names : sequence of str, or a tuple of two
+
+    Raises
+    ------
+    ValueError
+        For shapes and names that do not fit.
+    TypeError
+        For what holds no real numbers.
 
     >>> import zipfold as zf
     >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()

@@ -40,7 +40,7 @@ class _Neighbors(BaseEstimator):
         X = validate_data(self, X, dtype=(np.float64, np.float32), order="C", accept_sparse=False)
         self._fit_X = X
         self.n_samples_fit_ = X.shape[0]
-        self.effective_metric_ = _NAMES.get(self.metric, self.metric)
+        self.effective_metric_: Any = _NAMES.get(self.metric, self.metric)
         self.effective_metric_params_ = dict(self.metric_params or {})
         if self.effective_metric_ == "minkowski":
             self.effective_metric_params_.setdefault("p", self.p)

@@ -78,7 +78,7 @@ def infer(
         raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
     path, observed = _evidence(evidence)
     now = settings()
-    question = {
+    question: dict[str, Any] = {
         "task": str(task).lower(),
         "keep": [str(variable) for variable in keep],
         "samples": int(samples),

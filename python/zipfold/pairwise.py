@@ -99,10 +99,19 @@ def pairwise_distances(
     n_jobs : int, optional
         Threads; −1 and None are all.
     ensure_all_finite : bool or "allow-nan"
+    **kwds
+        Options of the metric, parameters of a formula; ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    (n, m) array, float32 where the rows are, else float64, in the units of the rows for distances
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
+        For shapes that do not fit, unknown metrics, rows that are not finite (unless allowed).
+    TypeError
+        For options that the metric does not take, rows that hold no real numbers.
     """
     if isinstance(metric, str) and metric == "precomputed":
         return _precomputed(X, Y)
@@ -209,7 +218,7 @@ def pairwise_distances_argmin(
     metric: str | Callable[..., Any] = "euclidean",
     metric_kwargs: dict[str, Any] | None = None,
 ) -> np.ndarray:
-    """The indices alone of :func:`pairwise_distances_argmin_min`."""
+    """The indices alone of :func:`pairwise_distances_argmin_min`: an int64 array of n (``axis=0``: m) numbers."""
     return pairwise_distances_argmin_min(X, Y, axis=axis, metric=metric, metric_kwargs=metric_kwargs)[0]
 
 
@@ -238,8 +247,8 @@ def pairwise_distances_chunked(
     step = max(1, int(limit // max(8 * m, 1)))
     options = _derived(a, b, metric, kwds) | _threads(n_jobs, kwds)
     for first in range(0, n, step):
-        whole = b is None and step >= n
-        part = _matrix(a[first : first + step], None if whole else a if b is None else b, metric, dict(options))
+        at_once = b is None and step >= n
+        part = _matrix(a[first : first + step], None if at_once else a if b is None else b, metric, dict(options))
         yield part if reduce_func is None else _reduced(reduce_func, part, first)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["bars", "curve", "rows_of_bars"]
+__all__ = ["bars", "curve", "grid", "rows_of_bars"]
 
 _WIDTH, _HEIGHT, _FOOT = 360, 120, 16
 _MOST = 360
@@ -53,6 +53,21 @@ def curve(values: np.ndarray) -> str:
     )
     line = f"<polyline fill='none' stroke='#4477aa' stroke-width='1.5' points='{points}'/>"
     return _frame(line, f"{low:.4g}", f"{high:.4g}")
+
+
+def grid(tiles: list[tuple[int, int, int, int]], shape: tuple[int, int]) -> str:
+    """Rectangles (first and last row, first and last column) of an n × m matrix, drawn to its proportions."""
+    n, m = shape
+    if not tiles or min(shape) == 0:
+        return ""
+    scale = min(_WIDTH / m, _HEIGHT / n)
+    shown = "".join(
+        f"<rect x='{left * scale:.2f}' y='{top * scale:.2f}' width='{max((right - left) * scale, 0.5):.2f}' "
+        f"height='{max((bottom - top) * scale, 0.5):.2f}'/>"
+        for top, bottom, left, right in tiles
+    )
+    drawn = f"<g fill='#4477aa' fill-opacity='0.35' stroke='#4477aa' stroke-width='0.5'>{shown}</g>"
+    return _frame(drawn, f"{n:,} × {m:,}", "tiles")
 
 
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")

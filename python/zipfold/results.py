@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _zipfold
 from .errors import RequestError
-from .pictures import bars, curve, rows_of_bars
+from .pictures import bars, curve, grid, rows_of_bars
 
 __all__ = ["Histogram", "Marginals", "Matches", "Neighbours", "Plan", "Tally"]
 
@@ -34,17 +34,53 @@ class Tally:
     nan: int
 
 
+#: Tiles of a side in a picture; more are drawn as so many groups of tiles.
+_MOST_TILES = 48
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How a problem is run: ``text`` for people, ``fields`` for programs."""
+    """How a problem is run: ``text`` for people, ``fields`` for programs; ``shape`` is the rows of x and of y, ``space``
+    which of their pairs are visited (``cross``, ``triangle``, ``diagonal``, ``ordered``, ``square``)."""
 
     text: str
     fields: dict[str, Any]
+    shape: tuple[int, int]
+    space: str
 
     def __str__(self) -> str:
         return self.text
 
     __repr__ = __str__
+
+    def tiles(self) -> list[tuple[int, int, int, int]]:
+        """First and last row, first and last column of the tiles that hold pairs; of groups of them where a side has
+        more than 48."""
+        n, m = self.shape
+        tiling = self.fields["tiling"]
+
+        def step(side: int, rows: int) -> int:
+            count = -(-rows // side)
+            return side * -(-count // _MOST_TILES)
+
+        high, wide = step(tiling["rows"], n), step(tiling["cols"], m)
+        half = self.space in ("triangle", "diagonal")
+        return [
+            (top, min(top + high, n), left, min(left + wide, m))
+            for top in range(0, n, high)
+            for left in range(0, m, wide)
+            if not (half and min(left + wide, m) <= top)
+        ]
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the tiles on matplotlib axes, rows downwards, and returns the axes."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        patches = _need("matplotlib.patches")
+        look = {"alpha": 0.35, "edgecolor": "C0"} | style
+        for top, bottom, left, right in self.tiles():
+            ax.add_patch(patches.Rectangle((left, top), right - left, bottom - top, **look))
+        ax.set(xlabel="rows of y", ylabel="rows of x", xlim=(0, self.shape[1] or 1), ylim=(self.shape[0] or 1, 0))
+        return ax
 
     def _repr_html_(self) -> str:
         rows = [line.split(None, 1) for line in self.text.splitlines()]
@@ -52,7 +88,7 @@ class Plan:
             f"<tr><th style='text-align:left'>{html.escape(head)}</th><td style='text-align:left'>{html.escape(rest)}</td></tr>"
             for head, rest in (row for row in rows if len(row) == 2)
         )
-        return f"<table>{cells}</table>"
+        return f"<div>{grid(self.tiles(), self.shape)}<table>{cells}</table></div>"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,12 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .errors import DeviceError, RequestError
+from . import _zipfold
+from .errors import RequestError
 
-__all__ = ["Settings", "settings", "using"]
+__all__ = ["Device", "Settings", "devices", "settings", "using"]
 
 #: Arguments of a call that say how, not what, in the order the compiled half takes them.
-Given = tuple[int, "int | None", "dict[str, str] | None", "tuple[int, int] | None", "Callable[[int, int], object] | None"]
+Given = tuple[
+    int, "int | None", "dict[str, str] | None", "tuple[int, int] | None", "Callable[[int, int], object] | None", str
+]
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -27,13 +30,36 @@ _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
 class Settings(NamedTuple):
-    """What is in force: ``threads`` (0: all), ``memory`` in bytes (None: 80 % of what is free), ``device``, and the
-    ``precision`` of matrices (None: as each function says)."""
+    """What is in force.
+
+    ``threads`` (0: all), ``memory`` in bytes (None: 80 % of what is free), ``device`` (one of :func:`zipfold.devices`,
+    or ``"auto"``: a GPU where one is there and pays), and the ``precision`` of matrices (None: as each function says).
+    """
 
     threads: int = 0
     memory: int | None = None
     device: str = "auto"
     precision: str | None = None
+
+
+class Device(NamedTuple):
+    """A device that runs can be sent to: ``id`` is what ``device=`` takes, ``memory`` is in bytes, and ``host`` says that
+    it is this machine's processor behind a device's interface."""
+
+    id: str
+    name: str
+    memory: int
+    host: bool
+
+
+def devices() -> list[Device]:
+    """The devices there are besides ``"cpu"``: those of CUDA, then those of OpenCL. None where no runtime is installed.
+
+    >>> import zipfold as zf
+    >>> all(device.id.startswith(("cuda:", "opencl:")) for device in zf.devices())
+    True
+    """
+    return [Device(*device) for device in _zipfold.devices()[0]]
 
 
 def memory_bytes(memory: int | float | str | None) -> int | None:
@@ -65,8 +91,9 @@ def _threads(threads: int | str) -> int:
 
 
 def _device(device: str) -> str:
-    if device not in ("auto", "cpu"):
-        raise DeviceError(f"device: no device '{device}' in this build\n  try: device='cpu'")
+    if not isinstance(device, str):
+        raise RequestError(f"device: {device!r}\n  try: 'auto', 'cpu', 'cuda', 'cuda:1', 'opencl' or 'opencl:1'")
+    _zipfold.check_device(device)
     return device
 
 
@@ -131,8 +158,6 @@ def given(
 ) -> Given:
     """The arguments of one call over the settings in force."""
     now = _current.get()
-    if device is not None:
-        _device(device)
     if shard is not None:
         index, parts = shard
         if not 0 <= index < parts:
@@ -143,13 +168,14 @@ def given(
         {key: str(value) for key, value in plan.items()} if plan else None,
         shard,
         Bar() if progress is True else (progress or None),
+        now.device if device is None else _device(device),
     )
 
 
 def quick() -> Given:
     """As :func:`given` without arguments."""
     now = _current.get()
-    return (now.threads, now.memory, None, None, None)
+    return (now.threads, now.memory, None, None, None, now.device)
 
 
 class Bar:

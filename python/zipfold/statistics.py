@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,14 @@ def pair_histogram(
     Returns
     -------
     Histogram
-        ``counts`` are uint64 and exact: the same on every machine.
+        ``counts`` are uint64 and exact: the same on every machine. ``edges`` and ``means`` are in the units of the metric.
+
+    Raises
+    ------
+    ValueError
+        For edges that do not ascend, ranges and boxes that are not finite, NaN under ``"error"``, weights that do not fit.
+
+    Source: ``crates/core/src/fold/histogram.rs`` says how edges decide.
 
     >>> import zipfold as zf
     >>> zf.pair_histogram([[0.0], [1.0], [3.0]], bins=3, range=(0, 3)).counts
@@ -85,6 +92,31 @@ def similarity_join(
 
     Nothing is truncated: memory is asked for as matches come, and refused when the limit is met.
 
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    within, at_least : float
+        One of the two, in the units of the metric.
+    metric
+        A name, a formula, or a function of two rows, with ``params``.
+    value : bool
+        Also the value of every match.
+    nan : {"error", "propagate", "skip"}
+    **how
+        ``threads``, ``memory``, ``device``, ``plan``, ``progress``.
+
+    Returns
+    -------
+    Matches
+        ``i`` and ``j`` (int64, sorted by ``i``, then ``j``), ``values`` in the units of the metric.
+
+    Raises
+    ------
+    ValueError
+        For no bound or two, unknown metrics, NaN under ``"error"``.
+    MemoryError
+        When there are more matches than the memory holds.
+
     >>> import zipfold as zf
     >>> found = zf.similarity_join([[0.0], [1.0], [3.0]], within=2.0)
     >>> found.i, found.j, found.values
@@ -92,12 +124,12 @@ def similarity_join(
     """
     if (within is None) == (at_least is None):
         raise RequestError("one of within and at_least is wanted\n  try: within=0.5")
-    bound = within if within is not None else at_least
+    bound = float(within if within is not None else at_least)  # type: ignore[arg-type]
     question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
     pair = question.problem["pair"]
     formula = pair.get("formula") or f"{pair['metric']}(x, y)"
     sign = "<=" if within is not None else ">="
-    return question.select(f"({formula}) {sign} {float(bound)!r}", formula if value else None).run(**how)
+    return question.select(f"({formula}) {sign} {bound!r}", formula if value else None).run(**how)
 
 
 def knn(
@@ -113,6 +145,30 @@ def knn(
 ) -> Neighbours:
     """The ``k`` nearest rows of ``Y`` for every row of ``X``; of ``X`` alone without the row itself. Exact, ties by index.
 
+    Parameters
+    ----------
+    X, Y : (n, d) and (m, d) arrays
+    k : int
+        From 1. Where a row has fewer neighbours, the index is −1 and the distance NaN.
+    metric
+        A name, a formula, or a function of two rows, with ``params``.
+    largest : bool
+        The farthest instead.
+    nan : {"error", "propagate", "skip"}
+    **how
+        ``threads``, ``memory``, ``device``, ``plan``, ``progress``.
+
+    Returns
+    -------
+    Neighbours
+        ``indices`` (int64) and ``distances`` (float64, in the units of the metric), both (n, k), nearest first; unpacks as
+        ``distances, indices``.
+
+    Raises
+    ------
+    ValueError
+        For k below 1, unknown metrics, NaN under ``"error"``.
+
     >>> import zipfold as zf
     >>> distances, indices = zf.knn([[0.0], [1.0], [3.0]], k=1)
     >>> indices.ravel()
@@ -127,20 +183,33 @@ def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any
     Parameters
     ----------
     data : (observations, variables) table or array
-    method : {"pearson", "spearman", "cosine"}
+    method : {"pearson", "spearman", "kendall", "cosine"}
+        ``"kendall"`` is Kendall's τ_b (Kendall, Biometrika 33 (1945) 239): every two observations are compared, which
+        takes time with the square of their number and is refused beyond 20 000.
     min_periods : int
         Pairs of variables with fewer common observations are NaN. Missing observations (NaN) are left out of the pairs
         they belong to; Spearman's ranks need whole columns.
+
+    Returns
+    -------
+    (variables, variables) DataFrame or float64 array, without units
+
+    Raises
+    ------
+    ValueError
+        For unknown methods, Spearman with missing values, Kendall with more observations than its limit.
 
     >>> import zipfold as zf
     >>> zf.corr([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]]).round(4)
     array([[1.   , 0.982],
            [0.982, 1.   ]])
     """
-    if method not in _CORRELATIONS:
-        raise RequestError(f"method: '{method}'\n  try: one of {', '.join(_CORRELATIONS)}")
+    if method not in _CORRELATIONS and method != "kendall":
+        raise RequestError(f"method: '{method}'\n  try: one of {', '.join([*_CORRELATIONS, 'kendall'])}")
     array, names = named_rows(data, "data")
     variables = np.ascontiguousarray(array.T)
+    if method == "kendall":
+        return _like(data, _kendall(variables, min_periods, how), names)
     question = pairs(variables).nan("propagate")
     if not np.isnan(variables).any():
         question = question.pair(_CORRELATIONS[method])
@@ -152,6 +221,59 @@ def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any
     center = np.nanmean(variables, axis=1, keepdims=True) if method == "pearson" else 0.0
     question = pairs(variables - center).nan("propagate").pair(_with_gaps(method, min_periods))
     return _like(data, question.matrix().run(**how), names)
+
+
+#: Observations beyond which comparing every two of them takes longer than sorting them for every two variables.
+_MOST_COMPARED = 20_000
+#: Comparisons of a variable in one sweep.
+_COMPARED = 1 << 19
+
+
+def _kendall(variables: np.ndarray, min_periods: int, how: dict[str, Any]) -> np.ndarray:
+    """τ_b: the cosine of the signs of the differences between observations, over those that both variables have.
+
+    Sums of signs are whole numbers, so that sweeps over slices of the comparisons add up exactly.
+    """
+    n = variables.shape[1]
+    if n > _MOST_COMPARED:
+        raise RequestError(
+            f"data: {n} observations, every two of which Kendall's correlation compares (limit: {_MOST_COMPARED})\n"
+            "  try: method='spearman', or the data's own .corr('kendall')"
+        )
+    products, squares, compared = np.zeros((3, len(variables), len(variables)))
+    both = "not isnan(x) and not isnan(y)"
+    for signs in _signs(variables):
+        # A slice has less than 2^24 comparisons, so that its sums are whole numbers that single precision holds.
+        question = pairs(signs).nan("propagate").precision("f32")
+        if np.isnan(signs).any():
+            products += question.pair(f"sum(if({both}, x * y, 0))").matrix().run(**how)
+            squares += question.pair(f"sum(if({both}, x * x, 0))").matrix().run(**how)
+            compared += question.pair(f"count({both})").matrix().run(**how)
+        else:
+            products += question.pair("sum(x * y)").matrix().run(**how)
+            squares += np.count_nonzero(signs, axis=1)[:, None]
+            compared += signs.shape[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = products / np.sqrt(squares * squares.T)
+    out[compared < min_periods * (min_periods - 1) / 2] = np.nan
+    return out
+
+
+def _signs(variables: np.ndarray) -> Iterator[np.ndarray]:
+    """The signs of x_i − x_j for i < j, a slice of the pairs of observations at a time, as float32."""
+    n = variables.shape[1]
+    start = 0
+    while start < n - 1:
+        stop, width = start, 0
+        while stop < n - 1 and (width == 0 or width + n - 1 - stop <= _COMPARED):
+            width, stop = width + n - 1 - stop, stop + 1
+        out = np.empty((len(variables), width), np.float32)
+        at = 0
+        for i in range(start, stop):
+            np.sign(variables[:, i : i + 1] - variables[:, i + 1 :], out=out[:, at : at + n - 1 - i], casting="unsafe")
+            at += n - 1 - i
+        yield out
+        start = stop
 
 
 def _with_gaps(method: str, min_periods: int) -> str:

@@ -209,12 +209,15 @@ class Traced:
         text = _BINARY[name].format(a._text, b._text)
         return self._new(f"({text})", a._vector or b._vector, name in _TRUTHS or name in _LOGIC)
 
+    def _nonzero(self) -> Traced:
+        return self._binary("not_equal", self, 0)
+
     def _reduce(self, name: str) -> Traced:
         if not self._vector:
             _refuse(f"'{name}' takes one number per component, here is a single number", f"{name}({self._text})")
         if name in ("any", "all") and not self._truth:
-            return (self != 0)._reduce(name)
-        operand = self if name != "count_nonzero" or self._truth else self != 0
+            return self._nonzero()._reduce(name)
+        operand = self if name != "count_nonzero" or self._truth else self._nonzero()
         return self._new(_REDUCE[name].format(operand._text), False, name in ("any", "all"))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Traced:
@@ -279,7 +282,7 @@ class Traced:
 
     def norm(self) -> Traced:
         """The Euclidean length."""
-        return (self * self).sum().sqrt()
+        return self._binary("multiply", self, self).sum()._unary("sqrt")
 
     def dot(self, other: Any) -> Traced:
         """The inner product with another row or vector."""
@@ -384,7 +387,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         return np.where(condition, a, b)
     c, a, b = (first._operand(v) for v in (condition, a, b))
     if not c._truth:
-        c = c != 0
+        c = c._nonzero()
     text = f"if({c._text}, {a._text}, {b._text})"
     return first._new(text, c._vector or a._vector or b._vector, a._truth and b._truth)
 

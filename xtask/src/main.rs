@@ -8,7 +8,8 @@ use xtask::{Violation, licences, tidy, tree};
 const HELP: &str = "cargo xtask <command>
 
   tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
-  licences        check the licences and sources of all dependencies against deny.toml";
+  licences        check the licences and sources of all dependencies against deny.toml
+  bench ARGS      run a definition of bench/definitions beside the peers (bench/run.py, by ZIPFOLD_PYTHON or python3)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
         ["tidy"] => run_tidy(&tree::root()),
         ["tidy", folder] => run_tidy(Path::new(folder)),
         ["licences"] => licences::check(&tree::root()).map(|found| report(&found)),
+        ["bench", ref rest @ ..] => bench(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)
@@ -26,6 +28,15 @@ fn main() -> ExitCode {
         eprintln!("{message}");
         ExitCode::from(2)
     })
+}
+
+/// Runs `bench/run.py` with `words`.
+fn bench(words: &[&str]) -> Result<ExitCode, String> {
+    let python = std::env::var_os("ZIPFOLD_PYTHON").unwrap_or_else(|| "python3".into());
+    let script = tree::root().join("bench/run.py");
+    let done = std::process::Command::new(&python).arg(script).args(words).status();
+    let done = done.map_err(|e| format!("{}: {e}\nset ZIPFOLD_PYTHON to a Python with NumPy", python.display()))?;
+    Ok(if done.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn run_tidy(root: &Path) -> Result<ExitCode, String> {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use zipfold::core::factor::{Answer, Evidence, Network, Task};
 use zipfold::core::{Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Settings, explain, infer};
 use zipfold::io::{evidence, network, uai_result};
+use zipfold::slices::Checkpoint;
 
 /// Exact inference on a discrete graphical model.
 #[derive(clap::Args, Clone, Debug)]
@@ -49,6 +50,12 @@ pub struct InferArgs {
     /// Where the answer goes: .json and .csv with names, else the UAI competition's format; - is stdout
     #[arg(short, long, default_value = "-")]
     pub output: PathBuf,
+    /// Go on after an interruption, where memory made slices
+    #[arg(long)]
+    pub resume: bool,
+    /// Seconds between checkpoints of slices
+    #[arg(long, default_value_t = 10.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub checkpoint_every: f64,
     /// Replace an existing output
     #[arg(long)]
     pub force: bool,
@@ -142,7 +149,19 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         seed: args.seed,
         order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
         time_limit: positive(args.time_limit, "--time-limit")?,
+        checkpoint: checkpoint(args, positive(args.checkpoint_every, "--checkpoint-every")?)?,
     })
+}
+
+/// Beside the output, as for pairs.
+fn checkpoint(args: &InferArgs, every: f64) -> Result<Option<Checkpoint>> {
+    if args.output.as_os_str() == "-" {
+        let resumed = Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before");
+        return if args.resume { Err(resumed) } else { Ok(None) };
+    }
+    let mut path = args.output.clone().into_os_string();
+    path.push(".zipfold-resume");
+    Ok(Some(Checkpoint { path: path.into(), every: Duration::from_secs_f64(every.min(1e6)), resume: args.resume }))
 }
 
 /// `2GiB`, `500MB`, `1e9`, … as bytes.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use zipfold::core::factor::Network;
-use zipfold::plan::product::{Plan, Reduced, Source};
+use zipfold::plan::product::slice::join_times;
+use zipfold::plan::product::{Plan, Rates, Reduced, Source};
 
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
@@ -25,39 +26,65 @@ pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: 
     let sliced: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
     let _ = writeln!(out, "slices       {sliced} over {} variables", plan.sliced.len());
     let _ = writeln!(out, "predicted    {:.3e} s to execute; the order took {seconds:.3} s", p.seconds);
-    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result");
+    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result   predicted s");
     let mut joins = joins(plan);
-    joins.sort_by(|a, b| b.3.total_cmp(&a.3));
-    for (at, inputs, summed, visited, result) in joins.into_iter().take(LISTED) {
-        let _ = writeln!(out, "{at:7} {inputs:8} {summed:8} {visited:14.1} {result:13.1}");
+    let all = joins.len();
+    joins.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    for j in joins.iter().take(LISTED) {
+        let _ = writeln!(
+            out,
+            "{:7} {:8} {:8} {:14.1} {:13.1} {:13.3e}",
+            j.at, j.inputs, j.summed, j.visited, j.result, j.seconds
+        );
+    }
+    if all > LISTED {
+        let rest: f64 = joins[LISTED..].iter().map(|j| j.seconds).sum();
+        let _ = writeln!(out, "{:>7} {:>59.3e}", format!("+ {}", all - LISTED), rest);
     }
     out
 }
 
-/// Number, inputs, summed variables, log2 of visited configurations and of the result's entries, by join.
-fn joins(plan: &Plan) -> Vec<(usize, usize, usize, f64, f64)> {
-    let log2 = |vars: &[usize]| vars.iter().map(|v| (plan.cards[*v] as f64).log2()).sum::<f64>();
-    plan.nodes
-        .iter()
-        .enumerate()
-        .filter_map(|(at, n)| match &n.source {
-            Source::Join(inputs) => {
-                Some((at, inputs.len(), n.summed.len(), log2(&n.scope) + log2(&n.summed), log2(&n.scope)))
-            }
-            Source::Input(_) => None,
-        })
-        .collect()
+/// A row of the table of buckets, sizes of one slice.
+struct Join {
+    at: usize,
+    inputs: usize,
+    summed: usize,
+    /// log2 of visited configurations.
+    visited: f64,
+    /// log2 of the result's entries.
+    result: f64,
+    /// Predicted, over all slices, gradients included.
+    seconds: f64,
+}
+
+/// All joins in the order of execution.
+fn joins(plan: &Plan) -> Vec<Join> {
+    let size = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
+    let log2 = |vars: &[usize]| vars.iter().map(size).sum::<f64>();
+    let times = join_times(plan, &Rates::default());
+    let of = |(at, n): (usize, &zipfold::plan::product::Node)| match &n.source {
+        Source::Input(_) => None,
+        Source::Join(inputs) => Some(Join {
+            at,
+            inputs: inputs.len(),
+            summed: n.summed.len(),
+            visited: log2(&n.scope) + log2(&n.summed),
+            result: log2(&n.scope),
+            seconds: times[at],
+        }),
+    };
+    plan.nodes.iter().enumerate().filter_map(of).collect()
 }
 
 /// log2 of visited configurations along the execution, as SVG.
 pub fn profile_svg(plan: &Plan) -> String {
     let joins = joins(plan);
-    let top = joins.iter().map(|j| j.3).fold(1.0, f64::max);
+    let top = joins.iter().map(|j| j.visited).fold(1.0, f64::max);
     let (w, h) = (800.0, 300.0);
     let x = |i: usize| 50.0 + w * i as f64 / joins.len().max(1) as f64;
     let y = |v: f64| 20.0 + h * (1.0 - v / top);
     let mut points = String::new();
-    joins.iter().enumerate().for_each(|(i, j)| _ = write!(points, "{:.1},{:.1} ", x(i), y(j.3)));
+    joins.iter().enumerate().for_each(|(i, j)| _ = write!(points, "{:.1},{:.1} ", x(i), y(j.visited)));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"880\" height=\"370\" font-family=\"sans-serif\" font-size=\"12\">\
          <rect width=\"880\" height=\"370\" fill=\"white\"/><polyline fill=\"none\" stroke=\"#1f5fa8\" points=\"{points}\"/>\

@@ -59,6 +59,9 @@ fn within(folder: &PathBuf, limit: u64, words: &[&str]) {
 fn runs_stay_within_their_memory() {
     let folder = points("verbs", 40_000, 3);
     within(&folder, 16, &["hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "unit=1", "-o", "h.csv"]);
+    within(&folder, 32, &["knn", "a.npy", "-k", "10", "--set", "prune=on", "-o", "k.npz"]);
+    let close = "sum((x - y)^2) < 1e-3";
+    within(&folder, 48, &["join", "a.npy", "--self", "--where", close, "--set", "prune=on", "-o", "p.npz"]);
     fs::remove_dir_all(&folder).unwrap();
     let folder = points("smaller", 4_000, 3);
     within(&folder, 48, &["dist", "a.npy", "-o", "d.npy"]);
@@ -84,6 +87,19 @@ fn what_does_not_fit_is_refused_before_work() {
             "--ordered",
             "-o",
             "p.csv",
+            "--memory",
+            "64MiB",
+        ],
+        &[
+            "join",
+            "a.npy",
+            "--self",
+            "--where",
+            "sum((x - y)^2) < 0.5",
+            "--set",
+            "prune=on",
+            "-o",
+            "p.npz",
             "--memory",
             "64MiB",
         ],

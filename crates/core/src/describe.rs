@@ -1,15 +1,17 @@
 //! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is computed yet.
 
 use crate::error::{Error, Result};
+use crate::fold::rows::Along;
 use crate::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::meaning::meaning;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
 use crate::pair::parse::{Scope, parse};
-use crate::pair::symmetry::{Symmetry, symmetry};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Cell, Cells, Space};
 use crate::table::{Precision, Table};
+use std::sync::Arc;
 
 /// The most neighbours of a row, and the most bins of a histogram (those under and over included).
 const MAX_K: usize = 1 << 32;
@@ -29,8 +31,8 @@ pub struct Data {
 /// A problem ready to be planned and run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The formula, lowered.
-    pub low: Lowered,
+    /// The formula, lowered; the same for all jobs that ask the same question of rows of the same kind.
+    pub low: Arc<Lowered>,
     /// The cells.
     pub space: Space,
     /// The folds.
@@ -57,8 +59,16 @@ impl Data {
         self.y.as_ref().unwrap_or(&self.x)
     }
     /// The largest number of components.
-    fn widest(&self) -> usize {
+    pub(crate) fn widest(&self) -> usize {
         self.x.cols().max(self.other().cols())
+    }
+    /// Components of a row of x and of y.
+    pub(crate) fn cols(&self) -> [usize; 2] {
+        [self.x.cols(), self.other().cols()]
+    }
+    /// Names of the columns of x and of y.
+    pub(crate) fn names(&self) -> [Option<&[String]>; 2] {
+        [self.x.names(), self.other().names()]
     }
 }
 
@@ -80,27 +90,20 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     }
     check_tables(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
-    let mut formula = Formula::new();
-    let root = pair_root(problem, &mut data, &mut params, &mut formula)?;
-    formula.roots = vec![root];
-    let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
-    let scope = Scope { params, columns, dim: Some(data.widest()) };
+    prepare(problem, &mut data, &mut params)?;
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
-    let mut folds = vec![];
-    for (at, spec) in problem.folds.iter().enumerate() {
-        let weights = data.weights.get(at).and_then(Option::as_ref);
-        folds.push(resolve(spec, &mut formula, &scope, weights, &data)?);
-    }
-    if folds.is_empty() {
+    if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
-    check_cell(cell.as_ref(), &formula, &data)?;
-    check_components(&formula, &data, cell.is_some())?;
-    let space = space(problem, &data, &formula)?;
-    let low = Lowered::new(&formula, data.x.cols(), cell.is_some())?;
+    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data)?;
+    let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
+        let weights = data.weights.get(at).and_then(Option::as_ref);
+        weigh(fold.clone(), weights, &data)
+    });
+    let folds = weighed.collect::<Result<_>>()?;
+    let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
+    let space = space(problem, &data, symmetric)?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
-    let symmetric = symmetry(&formula) == Symmetry::Symmetric;
     Ok(Job { low, space, folds, near_root, nan: problem.nan, cell, x: data.x, y: data.y, precision, symmetric })
 }
 
@@ -110,9 +113,12 @@ fn natural_precision(data: &Data) -> Precision {
 }
 
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
+    if problem.nan != NanPolicy::Error {
+        return Ok(());
+    }
     let metric = problem.pair.metric.as_deref().and_then(named::find);
     // A metric made for missing values answers for them; only its own NaN is then an error.
-    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::Domain::Missing) {
+    if metric.is_some_and(|m| m.domain == named::Domain::Missing) {
         return Ok(());
     }
     for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
@@ -130,38 +136,52 @@ fn input_name(problem: &Problem) -> &str {
     problem.y.as_ref().map_or("the second input", |y| y.name.as_str())
 }
 
-/// The pair's value: a metric (which may prepare the tables) or a formula.
-fn pair_root(problem: &Problem, data: &mut Data, params: &mut Params, formula: &mut Formula) -> Result<Id> {
+/// The named pair of `problem`, unless it has a formula, or a condition alone.
+fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
     let spec = &problem.pair;
     if spec.metric.is_some() && spec.formula.is_some() {
         return Err(Error::request("a pair is a metric or a formula, here both").remedy("--metric or --pair"));
     }
-    if let Some(text) = &spec.formula {
-        let columns = [data.x.names(), data.y.as_ref().unwrap_or(&data.x).names()];
-        return parse(formula, text, &Scope { params: params.clone(), columns, dim: Some(data.widest()) });
-    }
     let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
-    if predicate_only {
-        return formula.number(0.0);
+    if spec.formula.is_some() || predicate_only {
+        return Ok(None);
     }
-    let named = named::require(spec.metric.as_deref().unwrap_or("euclidean"), params)?;
-    if let Some(prepare) = named.prepare
+    named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
+}
+
+/// Lets a metric prepare the tables and complete its options.
+fn prepare(problem: &Problem, data: &mut Data, params: &mut Params) -> Result<()> {
+    if let Some(prepare) = named_pair(problem)?.and_then(|named| named.prepare)
         && let Some(done) = prepare(&data.x, data.y.as_ref(), params)?
     {
         data.x = done.x;
         data.y = done.y;
     }
-    (named.formula)(formula, params, Some(data.x.cols()))
+    Ok(())
 }
 
-fn resolve(
-    spec: &FoldSpec,
-    formula: &mut Formula,
-    scope: &Scope<'_>,
-    weights: Option<&[Table; 2]>,
-    data: &Data,
-) -> Result<Fold> {
-    let dim = data.x.cols();
+/// The pair's value: that of a metric with its options completed, or of a formula.
+///
+/// # Errors
+/// `Request` for formulas and options that mean nothing.
+pub(crate) fn pair_formula(problem: &Problem, params: &Params, data: &Data) -> Result<(Formula, Id)> {
+    let mut formula = Formula::new();
+    let root = match (&problem.pair.formula, named_pair(problem)?) {
+        (Some(text), _) => {
+            let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
+            parse(&mut formula, text, &scope)?
+        }
+        (None, Some(named)) => (named.formula)(&mut formula, params, Some(data.x.cols()))?,
+        (None, None) => formula.number(0.0)?,
+    };
+    Ok((formula, root))
+}
+
+/// The fold that `spec` asks for, without its weights.
+///
+/// # Errors
+/// `Request` for folds that do not fit the pair, and for formulas that mean nothing.
+pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>, dim: usize) -> Result<Fold> {
     let width = formula.width(0, dim);
     let scalar_only = |what: &str| {
         if width == 1 {
@@ -178,28 +198,7 @@ fn resolve(
             if width > 1 && !matches!(op, RowOp::Sum | RowOp::Mean) {
                 scalar_only("this operation")?;
             }
-            let folded_side = usize::from(*along != crate::fold::rows::Along::Column);
-            let table = weights.map(|w| &w[folded_side]);
-            if table.is_some() && !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
-                let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
-                return Err(e.at("--weights").remedy("leave them out, or put them into the formula"));
-            }
-            if let Some(table) = table {
-                check_weights(table, if folded_side == 1 { data.other().rows() } else { data.x.rows() })?;
-            }
-            if *op == RowOp::Logsumexp && table.is_some_and(|t| t.cols() > 1) {
-                return Err(Error::request("logsumexp takes one weight a row")
-                    .at("--weights")
-                    .remedy("pick one column"));
-            }
-            let flat = table.map(|t| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect());
-            let weight_width = table.map_or(1, Table::cols);
-            if width > 1 && weight_width > 1 && width != weight_width {
-                return Err(Error::request(format!(
-                    "values of {width} numbers and weights of {weight_width} do not fit"
-                )));
-            }
-            Ok(Fold::Rows(RowFold { root: 0, width, op: *op, along: *along, weights: flat, weight_width }))
+            Ok(Fold::Rows(RowFold { root: 0, width, op: *op, along: *along, weights: None, weight_width: 1 }))
         }
         FoldSpec::Nearest { k, largest } => {
             scalar_only("nearest")?;
@@ -216,37 +215,64 @@ fn resolve(
                 return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
             }
             let axes = axes.iter().map(|a| axis(a, formula, scope)).collect::<Result<Vec<_>>>()?;
-            let column = |t: &Table| (0..t.rows()).map(|r| t.get(r, 0)).collect::<Vec<f64>>();
-            if let Some([a, b]) = weights {
-                check_weights(a, data.x.rows())?;
-                check_weights(b, data.other().rows())?;
-            }
-            let weights = weights.map(|[a, b]| [column(a), column(b)]);
-            let fold = Histogram { axes, closed: *closed, weights, mean: *mean };
+            let fold = Histogram { axes, closed: *closed, weights: None, mean: *mean };
             match fold.cells() {
                 0..=MAX_BINS => Ok(Fold::Histogram(fold)),
                 cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MAX_BINS} bins"))),
             }
         }
         FoldSpec::Select { predicate, value, join } => {
-            let id = parse(formula, predicate, scope)?;
-            if !formula.ty(id).truth || formula.ty(id).shape != crate::pair::Shape::Scalar {
-                let e = Error::request(
-                    "the condition of a join is true or false for a pair, here it is a number or a vector",
-                );
-                return Err(e
-                    .at("--where")
-                    .span(predicate.as_str(), 0..predicate.len())
-                    .remedy("compare: 'abs(x.a - y.a) < 1'"));
-            }
-            let root = add_root(formula, id);
-            let value = match value {
-                Some(text) => Some(single_root(formula, text, scope)?),
-                None => None,
-            };
+            let root = condition(predicate, formula, scope)?;
+            let value = value.as_ref().map(|text| single_root(formula, text, scope)).transpose()?;
             Ok(Fold::Select(Select { root, value, kind: *join }))
         }
     }
+}
+
+/// The root of the condition of a join.
+fn condition(predicate: &str, formula: &mut Formula, scope: &Scope<'_>) -> Result<usize> {
+    let id = parse(formula, predicate, scope)?;
+    if formula.ty(id).truth && formula.ty(id).shape == crate::pair::Shape::Scalar {
+        return Ok(add_root(formula, id));
+    }
+    let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
+    Err(e.at("--where").span(predicate, 0..predicate.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
+}
+
+/// `fold` with the weights that come with the data.
+fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> {
+    let Some([a, b]) = weights else { return Ok(fold) };
+    match fold {
+        Fold::Rows(fold) => {
+            let (table, rows) = if fold.along == Along::Column { (a, data.x.rows()) } else { (b, data.other().rows()) };
+            weigh_rows(fold, table, rows).map(Fold::Rows)
+        }
+        Fold::Histogram(fold) => {
+            let column = |t: &Table| (0..t.rows()).map(|r| t.get(r, 0)).collect::<Vec<f64>>();
+            check_weights(a, data.x.rows())?;
+            check_weights(b, data.other().rows())?;
+            Ok(Fold::Histogram(Histogram { weights: Some([column(a), column(b)]), ..fold }))
+        }
+        other => Ok(other),
+    }
+}
+
+fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
+    let op = fold.op;
+    if !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
+        let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
+        return Err(e.at("--weights").remedy("leave them out, or put them into the formula"));
+    }
+    check_weights(table, rows)?;
+    if op == RowOp::Logsumexp && table.cols() > 1 {
+        return Err(Error::request("logsumexp takes one weight a row").at("--weights").remedy("pick one column"));
+    }
+    let (width, weight_width) = (fold.width, table.cols());
+    if width > 1 && weight_width > 1 && width != weight_width {
+        return Err(Error::request(format!("values of {width} numbers and weights of {weight_width} do not fit")));
+    }
+    let flat = (0..table.rows() * table.cols()).map(|at| table.elements().get(at)).collect();
+    Ok(RowFold { weights: Some(flat), weight_width, ..fold })
 }
 
 fn check_weights(table: &Table, rows: usize) -> Result<()> {
@@ -306,7 +332,10 @@ fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axi
 }
 
 /// A root with the squared length of the difference.
-fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
+///
+/// # Errors
+/// `Request` for a cut-off that is no number above 0.
+pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     if near.is_nan() || near <= 0.0 {
         return Err(Error::request(format!("a cut-off of {near}")).at("--cutoff").limit("a number above 0"));
     }
@@ -317,10 +346,14 @@ fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     Ok(add_root(formula, total))
 }
 
-fn check_cell(cell: Option<&Cell>, formula: &Formula, data: &Data) -> Result<()> {
-    let Some(cell) = cell else { return Ok(()) };
-    if data.x.cols() != cell.dims() {
-        let what = format!("a box of {} dimensions over rows of {} components", cell.dims(), data.x.cols());
+/// A box of `cell` dimensions fits the rows and changes something.
+///
+/// # Errors
+/// `Request` where it does not.
+pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) -> Result<()> {
+    let Some(dims) = cell else { return Ok(()) };
+    if data.x.cols() != dims {
+        let what = format!("a box of {dims} dimensions over rows of {} components", data.x.cols());
         return Err(Error::request(what).at("--box").remedy("pick the coordinates with --columns x,y,z"));
     }
     let live = formula.live();
@@ -333,7 +366,10 @@ fn check_cell(cell: Option<&Cell>, formula: &Formula, data: &Data) -> Result<()>
 }
 
 /// Rows of two inputs with different numbers of components pair by single components only.
-fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()> {
+///
+/// # Errors
+/// `Request` for components that there are not, `Input` for whole rows of different lengths.
+pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()> {
     let cols = [data.x.cols(), data.other().cols()];
     if cols[0] == cols[1] {
         return Ok(());
@@ -362,9 +398,8 @@ fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()
 }
 
 /// The cells: as asked, or what the folds suggest.
-fn space(problem: &Problem, data: &Data, formula: &Formula) -> Result<Space> {
+fn space(problem: &Problem, data: &Data, symmetric: bool) -> Result<Space> {
     let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
-    let symmetric = symmetry(formula) == Symmetry::Symmetric;
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Cells::Cross), true) => Cells::Cross,
         (Some(other), true) => {

@@ -6,6 +6,7 @@ pub mod describe;
 pub mod error;
 pub mod factor;
 pub mod fold;
+mod meaning;
 pub mod number;
 pub mod oracle;
 pub mod pair;

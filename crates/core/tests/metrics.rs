@@ -145,6 +145,25 @@ fn equal_rows_are_at_zero_in_distances_by_differences() {
 }
 
 #[test]
+fn equal_rows_are_at_zero_or_one_by_angle() {
+    let mut random = Random(12);
+    let angles =
+        [("cosine", 0.0), ("correlation", 0.0), ("pearson", 1.0), ("spearman", 1.0), ("cosine_similarity", 1.0)];
+    for (name, same) in angles {
+        let named = find(name).unwrap();
+        for dim in 3..40 {
+            for set in option_sets(named, dim, &mut random) {
+                let formula = formula_of(named, &set, Some(dim));
+                let row: Vec<f64> = (0..dim).map(|_| random.within((-1e6, 1e6))).collect();
+                let near: Vec<f64> = row.iter().enumerate().map(|(k, v)| if k == 0 { v * 1.001 } else { *v }).collect();
+                assert_eq!(value(&formula, &row, &row), same, "{name} {set:?}");
+                assert_ne!(value(&formula, &row, &near), same, "{name} {set:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn symmetry_is_what_is_declared() {
     let mut random = Random(3);
     for named in all() {

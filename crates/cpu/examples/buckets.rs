@@ -6,8 +6,9 @@
 use std::time::Instant;
 use zipfold_core::Budget;
 use zipfold_cpu::product::bucket::{Mode, contract as bucket};
+use zipfold_cpu::product::held::Room;
 use zipfold_cpu::product::scaled::Entries;
-use zipfold_cpu::product::shape::Shape;
+use zipfold_cpu::product::shape::{Shape, offsets};
 use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::random::Random;
 use zipfold_plan::product::{Options, Pass, Rates, Reduced, Scalar, Table, plan};
@@ -32,29 +33,26 @@ fn main() {
         return;
     }
     let text = std::fs::read_to_string(&args[0]).expect("the file of buckets");
-    let mut all: Vec<Bucket> = text.lines().map(|l| serde_json::from_str(l).expect("a bucket")).collect();
-    all.sort_by(|a, b| a.flop.total_cmp(&b.flop));
-    let limit = args.get(1).and_then(|l| l.parse().ok()).unwrap_or(30).min(all.len());
-    println!("flop  {}   (GFLOP/s by the paper's count)", NAMES.join("  "));
-    let mut columns = [const { Vec::new() }; NAMES.len()];
-    for i in 0..limit {
-        let b = &all[i * (all.len() - 1) / (limit - 1).max(1)];
-        let tables = tables(b);
+    for line in text.lines() {
+        let b: Bucket = serde_json::from_str(line).expect("a bucket");
+        let tables = tables(&b);
         let logs: Vec<Table> = tables.iter().map(logarithm).collect();
         let (linear, log) = (Entries::Values, Entries::Logs);
-        let rates = [
-            run::<f32>(b, &tables, linear),
-            run::<f64>(b, &tables, linear),
-            run::<f32>(b, &logs, log),
-            run::<f64>(b, &logs, log),
-            true_logs(b, &logs),
+        let runs: [&dyn Fn() -> (f64, f64); NAMES.len()] = [
+            &|| run::<f32>(&b, &tables, linear),
+            &|| run::<f64>(&b, &tables, linear),
+            &|| run::<f32>(&b, &logs, log),
+            &|| run::<f64>(&b, &logs, log),
+            &|| true_logs(&b, &logs),
         ];
-        println!("{:9.3e} {}", b.flop, rates.map(|r| format!("{r:9.3}")).join(" "));
-        columns.iter_mut().zip(rates).for_each(|(c, r)| c.push(r));
-    }
-    for (name, mut c) in NAMES.into_iter().zip(columns) {
-        c.sort_by(f64::total_cmp);
-        println!("{name}: median {:.3}, least {:.3}, most {:.3} GFLOP/s", c[c.len() / 2], c[0], c[c.len() - 1]);
+        let wanted = |name: &str| args.get(1).is_none_or(|only| only == name);
+        let of: serde_json::Map<String, serde_json::Value> = NAMES
+            .iter()
+            .zip(runs)
+            .filter(|(n, _)| wanted(n))
+            .map(|(n, r)| ((*n).to_string(), serde_json::json!(r())))
+            .collect();
+        println!("{}", serde_json::json!({"flop": b.flop, "seconds and total": of}));
     }
 }
 
@@ -99,12 +97,16 @@ fn generate(random: &mut Random) -> Bucket {
 }
 
 fn tables(b: &Bucket) -> Vec<Table> {
-    let mut random = Random::new(1);
-    let fill = |s: &Vec<usize>| {
-        let entries = s.iter().map(|v| b.dom[*v]).product::<usize>();
-        Table { scope: s.clone(), values: (0..entries).map(|_| 0.1 + 0.9 * random.unit()).collect() }
+    // A rule that any language repeats exactly: 24 bits of a multiplicative hash of the table's and the entry's number.
+    let entry = |table: u64, at: u64| {
+        let bits = ((table << 32) + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        f64::from(0.1f32 + 0.9f32 * (bits as f32 / 16_777_216.0))
     };
-    b.scopes.iter().map(fill).collect()
+    let fill = |(t, s): (usize, &Vec<usize>)| {
+        let entries = s.iter().map(|v| b.dom[*v] as u64).product::<u64>();
+        Table { scope: s.clone(), values: (0..entries).map(|at| entry(t as u64, at)).collect() }
+    };
+    b.scopes.iter().enumerate().map(fill).collect()
 }
 
 /// Least seconds of several calls.
@@ -122,8 +124,9 @@ fn logarithm(table: &Table) -> Table {
     Table { scope: table.scope.clone(), values: table.values.iter().map(|v| v.ln()).collect() }
 }
 
-/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms.
-fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> f64 {
+/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms. Seconds, and the sum
+/// of all entries of the result.
+fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let reduced = Reduced {
         cards: b.dom.clone(),
         origin: Vec::new(),
@@ -147,27 +150,42 @@ fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> f64 {
     let budget = Budget::unlimited();
     let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);
     let engine = if entries == Entries::Logs { engine.of_logs() } else { engine };
+    let room = Room::new(&budget);
     let call = || {
         let forward = engine.forward::<T>(&[]).expect("memory");
         if entries == Entries::Logs {
-            plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).for_each(|t| drop(t.logs(&budget)));
+            plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).for_each(|t| drop(t.logs(&room)));
         }
     };
-    b.flop / best(call) / 1e9
+    let seconds = best(call);
+    let forward = engine.forward::<T>(&[]).expect("memory");
+    let total =
+        |n: &usize| forward.tables[*n].as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
+    (seconds, plan.roots.iter().map(total).product())
 }
 
 /// The n-ary bucket kernel on logarithms, with a maximum for every entry: what tables beyond the range of f64 fall back to.
-fn true_logs(b: &Bucket, tables: &[Table]) -> f64 {
+fn true_logs(b: &Bucket, tables: &[Table]) -> (f64, f64) {
     let out: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
     let mut order = b.summed.clone();
     order.extend(&out);
     let mut rank = vec![0u32; b.dom.len()];
     order.iter().enumerate().for_each(|(place, v)| rank[*v] = place as u32);
-    let mut sorted: Vec<(Vec<usize>, Vec<f64>)> = tables.iter().map(|t| (t.scope.clone(), t.values.clone())).collect();
-    sorted.iter_mut().for_each(|(s, _)| s.sort_by_key(|v| rank[*v]));
+    let sorted: Vec<(Vec<usize>, Vec<f64>)> = tables.iter().map(|t| in_order(t, &rank, &b.dom)).collect();
     let scopes: Vec<&[usize]> = sorted.iter().map(|(s, _)| &s[..]).collect();
     let shape = Shape::new(&scopes, &out, &rank, &b.dom);
     let views: Vec<&[f64]> = sorted.iter().map(|(_, v)| &v[..]).collect();
     let mut result = vec![0.0; shape.out_len];
-    b.flop / best(|| bucket(&shape, &views, Mode::LogSum, &mut result)) / 1e9
+    let seconds = best(|| bucket(&shape, &views, Mode::LogSum, &mut result));
+    (seconds, result.iter().map(|l| l.exp()).sum())
+}
+
+/// A table's scope by rank, and its entries in that order.
+fn in_order(table: &Table, rank: &[u32], dom: &[usize]) -> (Vec<usize>, Vec<f64>) {
+    let mut scope = table.scope.clone();
+    scope.sort_by_key(|v| rank[*v]);
+    let stride = |v: &usize| table.scope.iter().rev().take_while(|u| *u != v).map(|u| dom[*u]).product();
+    let digits: Vec<(usize, usize)> = scope.iter().map(|v| (dom[*v], stride(v))).collect();
+    let values = offsets(&digits).into_iter().map(|at| table.values[at]).collect();
+    (scope, values)
 }

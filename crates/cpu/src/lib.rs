@@ -1,5 +1,6 @@
 //! The CPU backend of zipfold: the one place on the CPU where `unsafe` is allowed.
 
+pub mod jit;
 pub mod kernels;
 pub mod machine;
 pub mod pairs;

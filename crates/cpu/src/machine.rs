@@ -20,7 +20,7 @@ pub fn isa() -> Isa {
         {
             return Isa::Avx512;
         }
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
             return Isa::Avx2;
         }
     }
@@ -30,5 +30,6 @@ pub fn isa() -> Isa {
 /// Facts of this machine for `threads` threads (0: all there are) and `memory` bytes.
 pub fn detect(threads: usize, memory: u64) -> Machine {
     let threads = if threads == 0 { self::threads() } else { threads };
-    Machine { threads, isa: isa(), memory, ..Machine::default() }
+    let executable = crate::jit::is_executable();
+    Machine { threads, isa: isa(), executable, memory, ..Machine::default() }
 }

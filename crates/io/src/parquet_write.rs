@@ -2,13 +2,13 @@
 
 use crate::atomic::Output;
 use crate::write::Column;
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{DoubleType, FloatType, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use std::ops::Range;
 use std::sync::Arc;
 use zipfold_core::{Error, Result};
@@ -46,9 +46,7 @@ fn write_groups(
     comments: &[String],
 ) -> ParquetResult<Output> {
     let note = (!comments.is_empty()).then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
-    let properties =
-        WriterProperties::builder().set_compression(Compression::SNAPPY).set_key_value_metadata(note).build();
-    let mut writer = SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties(columns, note)))?;
     for from in (0..rows).step_by(GROUP) {
         let range = from..rows.min(from + GROUP);
         let mut group = writer.next_row_group()?;
@@ -61,6 +59,19 @@ fn write_groups(
         group.close()?;
     }
     writer.into_inner()
+}
+
+/// Indices and counts as differences of neighbours, which rise slowly; no dictionaries, whose making costs more than all else.
+fn properties(columns: &[(&str, Column<'_>)], note: Option<Vec<KeyValue>>) -> WriterProperties {
+    let start = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(note)
+        .set_dictionary_enabled(false);
+    let whole = columns.iter().filter(|(_, c)| matches!(c, Column::U64(_) | Column::I64(_)));
+    let with = |b: WriterPropertiesBuilder, (name, _): &(&str, Column<'_>)| {
+        b.set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED)
+    };
+    whole.fold(start, with).build()
 }
 
 fn schema(columns: &[(&str, Column<'_>)]) -> ParquetResult<TypePtr> {

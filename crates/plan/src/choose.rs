@@ -74,6 +74,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         reasons.push("no room for the sorted rows that bounds need".into());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
+    let family = crate::family::choose(job, machine, isa, precision, settings, &mut reasons)?;
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();
@@ -87,7 +88,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let bound = if write > compute { "writing the result" } else { "arithmetic" };
     Ok(Plan {
         backend: "cpu".into(),
-        family: settings.get("family").cloned().unwrap_or_else(|| family(job).into()),
+        family,
         isa,
         threads: machine.threads,
         tiling,
@@ -136,16 +137,6 @@ fn precision(job: &Job) -> Precision {
     let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
     // A cut-off decides in f64, like every predicate.
     if dense && job.near_root.is_none() { job.precision } else { Precision::F64 }
-}
-
-/// What the CPU backend will use: a sweep for plain histograms of distances, blocks of packed rows for long rows.
-fn family(job: &Job) -> &'static str {
-    let recognised = job.low.stages.iter().flat_map(|s| &s.reduces).any(|r| job.low.zip_form(*r).is_some());
-    match job.folds.as_slice() {
-        [Fold::Histogram(_)] if job.low.dim <= 4 => "points",
-        _ if recognised && job.low.dim >= 16 => "dense",
-        _ => "lanes",
-    }
 }
 
 fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {

@@ -4,6 +4,7 @@
 pub mod choose;
 pub mod device;
 pub mod explain;
+pub mod family;
 pub mod machine;
 pub mod prune;
 pub mod sweep;

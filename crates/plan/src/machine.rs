@@ -40,6 +40,8 @@ pub struct Machine {
     pub threads: usize,
     /// The best instruction set there is.
     pub isa: Isa,
+    /// Whether the system lets a process execute what it has written.
+    pub executable: bool,
     /// Bytes of first-level data cache a core.
     pub l1: usize,
     /// Bytes of second-level cache a core.
@@ -57,6 +59,7 @@ impl Default for Machine {
         Machine {
             threads: 1,
             isa: Isa::Scalar,
+            executable: false,
             l1: 32 << 10,
             l2: 1 << 20,
             vector_rate: 1.6e9,

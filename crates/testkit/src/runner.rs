@@ -36,7 +36,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let problem = case.problem()?;
     let data = case.data(&problem)?;
     let options = Options { threads: 1, ..Options::default() };
-    let problem = with_ranges(&problem, &data, &options)?;
+    let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
     let machine = zipfold::cpu::detect(1, 1 << 32);
     zipfold::plan::choose(&job, &machine, &case.rest.set)?;
@@ -97,7 +97,8 @@ pub struct Variant {
     pub threads: usize,
     /// Tile sides, 0 for the planner's.
     pub tile: usize,
-    settings: zipfold::plan::Settings,
+    /// Choices made by hand.
+    pub settings: zipfold::plan::Settings,
 }
 
 impl Variant {
@@ -120,15 +121,19 @@ pub fn isas() -> Vec<&'static str> {
     [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= have).map(Isa::name).collect()
 }
 
-/// Every instruction set, 1 and 2 threads, two tilings; pruned and not, where the case can be pruned.
+/// Every instruction set, 1 and 2 threads, two tilings; by the planner's family and step by step; pruned and not, where the
+/// case can be pruned.
 fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
     let given = &case.rest.set;
     let ways: &[&str] = if prunable && !given.contains_key("prune") { &["off", "on"] } else { &[""] };
     let of = |isa| {
-        let sizes = [(1, 0), (2, 128), (2, 0), (1, 128)].into_iter();
-        sizes.flat_map(move |(threads, tile)| {
+        let sizes = [(1, 0, ""), (2, 128, ""), (2, 0, "vm"), (1, 128, "vm")].into_iter();
+        sizes.flat_map(move |(threads, tile, family)| {
             ways.iter().map(move |prune| {
                 let mut settings = given.clone();
+                if !family.is_empty() {
+                    settings.entry("family".into()).or_insert_with(|| family.into());
+                }
                 if !prune.is_empty() {
                     settings.insert("prune".into(), prune.to_string());
                 }

@@ -1,10 +1,13 @@
 //! Exact inference: simplify → order → fit → execute → answer.
 
+use crate::slices::{Checkpoint, Folded, Slices, key};
 use rayon::prelude::*;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task, Var};
 use zipfold_core::{Budget, Error, Precision, Result};
 use zipfold_cpu::product::{Engine, Fold, Real};
+use zipfold_plan::product::slice::FIXED_BYTES;
 use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
 
 /// How a question is to be answered.
@@ -20,6 +23,8 @@ pub struct Settings {
     pub order_seconds: Option<f64>,
     /// Predicted seconds beyond which a problem is refused.
     pub time_limit: f64,
+    /// Where a plan with slices keeps those that are done.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 impl Settings {
@@ -38,7 +43,14 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { memory: 8 << 30, precision: Precision::F64, seed: 1, order_seconds: None, time_limit: 120.0 }
+        Settings {
+            memory: 8 << 30,
+            precision: Precision::F64,
+            seed: 1,
+            order_seconds: None,
+            time_limit: 120.0,
+            checkpoint: None,
+        }
     }
 }
 
@@ -73,7 +85,18 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         _ => Run::new(network, evidence, task, settings)?.answer(task)?,
     };
     out.warnings.extend(row_warning(network));
+    if let Some(checkpoint) = &settings.checkpoint {
+        // One that is not there, or cannot go, is no reason to withhold the answer.
+        let _ = std::fs::remove_file(&checkpoint.path);
+    }
     Ok(out)
+}
+
+/// The checkpoint of one stage of MMAP.
+fn staged(path: &Path, stage: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{stage}"));
+    name.into()
 }
 
 /// The plan that [`infer`] would execute, without executing it (MMAP: of its first stage).
@@ -161,38 +184,45 @@ impl<'a> Run<'a> {
     fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
         self.plan.as_ref().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
     }
+    /// The slices of `engine`, as many at a time as the memory holds.
+    fn slices(&self, engine: &Engine<'_>, task: &str) -> Slices<'_> {
+        let many = engine.slices();
+        let peak = self.plan.as_ref().map_or(0.0, |p| p.prediction.peak_bytes);
+        let fit = (self.settings.memory as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
+        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1).zip(self.plan.as_ref());
+        let asked = format!("{task} {:?} {:?}", self.settings.precision, self.settings.seed);
+        let kept = checkpoint.map(|(c, plan)| (c, key(plan, &self.reduced.tables, &asked)));
+        Slices { many, wave: (fit as usize).clamp(1, rayon::current_num_threads()), kept }
+    }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
-        let mut z = Scalar::ZERO;
-        match self.engine(budget) {
-            None => z = Scalar::ONE,
-            Some(engine) => {
-                for index in 0..engine.slices() {
-                    z = z.plus(engine.total(&engine.forward::<T>(&engine.slice(index))?));
-                }
-            }
+        let mut z = Scalar::ONE;
+        if let Some(engine) = self.engine(budget) {
+            let one = |index: usize| {
+                let forward = engine.forward::<T>(&engine.slice(index))?;
+                Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
+            };
+            z = self.slices(&engine, "pr").fold(one, Folded::add)?.total;
         }
         let z = z.times(self.reduced.scale);
         Ok(if z.is_zero() { Answer::Impossible } else { Answer::Pr(z.log10()) })
     }
     fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
-        let mut z = Scalar::ZERO;
-        let mut sums: Vec<Vec<Scalar>> = self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
-        match self.engine(budget) {
-            None => z = Scalar::ONE,
-            Some(engine) => {
-                for index in 0..engine.slices() {
-                    let slice = engine.slice(index);
-                    let forward = engine.forward::<T>(&slice)?;
-                    let part = engine.total(&forward);
-                    z = z.plus(part);
-                    if !part.is_zero() {
-                        engine.backward(forward, &slice, &mut sums)?;
-                    }
+        let zeros = || self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect::<Vec<_>>();
+        let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
+        if let Some(engine) = self.engine(budget) {
+            let one = |index: usize| {
+                let (slice, mut sums) = (engine.slice(index), zeros());
+                let forward = engine.forward::<T>(&slice)?;
+                let part = engine.total(&forward);
+                if !part.is_zero() {
+                    engine.backward(forward, &slice, &mut sums)?;
                 }
-            }
+                Ok(Folded::one(part, sums, Vec::new()))
+            };
+            all = self.slices(&engine, "mar").fold(one, Folded::add)?;
         }
-        let z = z.times(self.reduced.scale);
-        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&sums)) })
+        let z = all.total.times(self.reduced.scale);
+        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&all.tables)) })
     }
     /// Marginals of the original variables and states.
     fn expand(&self, sums: &[Vec<Scalar>]) -> Vec<Vec<f64>> {
@@ -221,22 +251,19 @@ impl<'a> Run<'a> {
         (0..self.network.cards().len()).map(of).collect()
     }
     fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
-        let mut best = (Scalar::ZERO, Vec::new());
-        match self.engine(budget) {
-            None => best.0 = Scalar::ONE,
-            Some(engine) => {
-                for index in 0..engine.slices() {
-                    let slice = engine.slice(index);
-                    let forward = engine.forward::<T>(&slice)?;
-                    let top = engine.total(&forward);
-                    if best.0.is_zero() || (!top.is_zero() && top.ln() > best.0.ln()) {
-                        best = (top, engine.trace(&forward, &slice, None));
-                    }
-                }
-            }
+        let mut best = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
+        if let Some(engine) = self.engine(budget) {
+            let one = |index: usize| {
+                let slice = engine.slice(index);
+                let forward = engine.forward::<T>(&slice)?;
+                let top = engine.total(&forward);
+                let states = if top.is_zero() { Vec::new() } else { engine.trace(&forward, &slice, None) };
+                Ok(Folded::one(top, Vec::new(), states))
+            };
+            best = self.slices(&engine, "map").fold(one, Folded::best)?;
         }
-        let top = best.0.times(self.reduced.scale);
-        Ok(if top.is_zero() { Answer::Impossible } else { Answer::Map(top.log10(), self.assignment(&best.1)) })
+        let top = best.total.times(self.reduced.scale);
+        Ok(if top.is_zero() { Answer::Impossible } else { Answer::Map(top.log10(), self.assignment(&best.states)) })
     }
     fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
         let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
@@ -244,10 +271,11 @@ impl<'a> Run<'a> {
             return Ok(Answer::Samples(self.reduced.scale.log10(), vec![self.assignment(&[]); many]));
         };
         let one = |index: usize| engine.forward::<T>(&engine.slice(index));
-        let mut parts = Vec::with_capacity(engine.slices());
-        for index in 0..engine.slices() {
-            parts.push(engine.total(&one(index)?));
-        }
+        let weight = |index: usize| {
+            let part = engine.total(&one(index)?);
+            Ok(Folded::one(part, vec![vec![part]], Vec::new()))
+        };
+        let parts = self.slices(&engine, "samples").fold(weight, Folded::append)?.tables.concat();
         let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
         if z.is_zero() {
             return Ok(Answer::Impossible);
@@ -267,15 +295,12 @@ impl<'a> Run<'a> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
         let mut scope = Vec::new();
         if let Some(engine) = self.engine(budget) {
-            for index in 0..engine.slices() {
+            let one = |index: usize| {
                 let (vars, part) = engine.kept(&engine.forward::<T>(&engine.slice(index))?)?;
-                scope = vars;
-                if index == 0 {
-                    sum = part;
-                } else {
-                    sum.iter_mut().zip(part).for_each(|(s, p)| *s = s.plus(p));
-                }
-            }
+                Ok(Folded::one(Scalar::ZERO, vec![part], vars))
+            };
+            let all = self.slices(&engine, "sum").fold(one, Folded::add)?;
+            (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {
             return Ok(Answer::Impossible);
@@ -329,7 +354,15 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
     let mut factors = Vec::new();
     let mut scale = 0.0;
     let mut seconds = [0.0; 3];
-    for group in groups(network, &asked) {
+    let stages = groups(network, &asked);
+    let of_stage = |stage: usize| {
+        let mut own = settings.clone();
+        own.checkpoint.iter_mut().for_each(|c| c.path = staged(&c.path, stage));
+        own
+    };
+    let last = stages.len();
+    for (stage, group) in stages.into_iter().enumerate() {
+        let settings = &of_stage(stage);
         let part = Network::new(
             Kind::Markov,
             network.cards().to_vec(),
@@ -360,7 +393,10 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
         (0..rest.cards().len()).filter_map(|v| if asked[v] { evidence.get(v).map(|x| (v, x)) } else { Some((v, 0)) }),
         rest.cards(),
     )?;
-    let mut done = Run::new(&rest, &fixed, &Task::Map, settings)?.answer(&Task::Map)?;
+    let mut done = Run::new(&rest, &fixed, &Task::Map, &of_stage(last))?.answer(&Task::Map)?;
+    for stage in 0..=last {
+        let _ = settings.checkpoint.as_ref().map(|c| std::fs::remove_file(staged(&c.path, stage)));
+    }
     done.seconds.iter_mut().zip(seconds).for_each(|(d, s)| *d += s);
     if let Answer::Map(log10, states) = &done.answer {
         done.answer = Answer::Mmap(log10 + scale, vars.iter().map(|v| (*v, states[*v])).collect());

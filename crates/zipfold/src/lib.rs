@@ -17,6 +17,7 @@ pub mod pool;
 pub mod reading;
 pub mod run;
 pub mod shards;
+pub mod slices;
 
 pub use library::{Pairs, pairs};
 pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};

@@ -90,26 +90,31 @@ pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usiz
 pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
     let payload =
         postcard::to_stdvec(partial).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
+    Ok(seal(MAGIC, payload))
+}
+
+/// A payload behind its magic and version, length and checksum.
+pub(crate) fn seal(magic: &[u8; 8], payload: Vec<u8>) -> Vec<u8> {
     let mut hash = Fnv::default();
     hash.add(&payload);
-    let mut out = MAGIC.to_vec();
+    let mut out = magic.to_vec();
     out.extend((payload.len() as u64).to_le_bytes());
     out.extend(hash.finish().to_le_bytes());
     out.extend(payload);
-    Ok(out)
+    out
 }
 
-/// A partial from the bytes of its file.
+/// The payload that [`seal`] put into `bytes`.
 ///
 /// # Errors
-/// `Input` for bytes that are no whole partial of this version.
-pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
-    let broken = |what: &str| Error::input(what.to_string()).at(name).remedy("run that share again");
-    if bytes.len() < 24 || &bytes[..7] != b"ZFPART\0" {
+/// `Input` for bytes that are no whole file of this kind and version.
+pub(crate) fn unseal<'b>(magic: &[u8; 8], bytes: &'b [u8], name: &str) -> Result<&'b [u8]> {
+    let broken = |what: &str| Error::input(what.to_string()).at(name).remedy(AGAIN);
+    if bytes.len() < 24 || bytes[..7] != magic[..7] {
         return Err(broken("this is no partial result of zipfold"));
     }
-    if bytes[7] != MAGIC[7] {
-        return Err(broken(&format!("a partial of version {}", bytes[7])).limit(format!("version {}", MAGIC[7])));
+    if bytes[7] != magic[7] {
+        return Err(broken(&format!("a partial of version {}", bytes[7])).limit(format!("version {}", magic[7])));
     }
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
     let payload = &bytes[24..];
@@ -118,7 +123,19 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
     if word(8) != payload.len() as u64 || word(16) != hash.finish() {
         return Err(broken("the partial result is damaged: its checksum does not match"));
     }
-    postcard::from_bytes(payload).map_err(|e| broken(&format!("the partial result cannot be decoded: {e}")))
+    Ok(payload)
+}
+
+/// What to do about a file that is not whole.
+const AGAIN: &str = "run that share again";
+
+/// A partial from the bytes of its file.
+///
+/// # Errors
+/// `Input` for bytes that are no whole partial of this version.
+pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
+    let broken = |e| Error::input(format!("the partial result cannot be decoded: {e}")).at(name).remedy(AGAIN);
+    postcard::from_bytes(unseal(MAGIC, bytes, name)?).map_err(broken)
 }
 
 /// Writes a partial whole or not at all, and syncs it.
@@ -126,10 +143,15 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
 /// # Errors
 /// `Resource` when it cannot be written.
 pub fn write(path: &Path, partial: &Partial) -> Result<()> {
+    write_bytes(path, &encode(partial)?)
+}
+
+/// Writes a file whole or not at all, and syncs it.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     use std::io::Write;
     let options = zipfold_io::OutputOptions { force: true, durable: true };
     let mut out = zipfold_io::Output::create(&path.to_string_lossy(), options)?;
-    if let Err(e) = out.write_all(&encode(partial)?) {
+    if let Err(e) = out.write_all(bytes) {
         return Err(out.error(&e));
     }
     out.commit()
@@ -140,11 +162,16 @@ pub fn write(path: &Path, partial: &Partial) -> Result<()> {
 /// # Errors
 /// `Input` when there is none or it is damaged.
 pub fn read(path: &Path) -> Result<Partial> {
+    decode(&read_bytes(path)?, &path.to_string_lossy())
+}
+
+/// All bytes of a file.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let name = path.to_string_lossy();
     let source = zipfold_io::guard::Source::open(&name, &zipfold_core::Budget::unlimited())?;
     let mut bytes = vec![0; usize::try_from(source.size()).map_err(|_| Error::input("too large").at(name.clone()))?];
     source.fill_at(0, &mut bytes)?;
-    decode(&bytes, &name)
+    Ok(bytes)
 }
 
 /// Reads the checkpoint of the run `key`, if the file exists.

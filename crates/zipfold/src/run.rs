@@ -4,6 +4,7 @@ use crate::device::Worker;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -145,9 +146,13 @@ pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(J
 ///
 /// # Errors
 /// `Request` when there is no value to find a range of.
-pub fn with_ranges(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<Problem> {
-    let mut problem = problem.clone();
+pub fn with_ranges<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Cow<'p, Problem>> {
     let open = |a: &AxisSpec| a.edges.is_none() && a.range.is_none();
+    let whole = |f: &FoldSpec| !matches!(f, FoldSpec::Histogram { axes, .. } if axes.iter().any(open));
+    if problem.folds.iter().all(whole) {
+        return Ok(Cow::Borrowed(problem));
+    }
+    let mut problem = problem.clone();
     for at in 0..problem.folds.len() {
         let FoldSpec::Histogram { axes, .. } = &problem.folds[at] else { continue };
         let mut axes = axes.clone();
@@ -158,7 +163,7 @@ pub fn with_ranges(problem: &Problem, data: &Data, options: &Options<'_>) -> Res
             *slot = axes;
         }
     }
-    Ok(problem)
+    Ok(Cow::Owned(problem))
 }
 
 fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'_>) -> Result<[f64; 2]> {

@@ -120,7 +120,7 @@ impl Fold {
     pub fn merge_sorted(&self, into: &mut State, from: State, order: &[u32]) {
         match (self, into, from) {
             (Fold::Rows(f), State::Rows(a), State::Rows(b)) => a.merge_sorted(f, &b, order),
-            (Fold::Nearest(f), State::Nearest(a), State::Nearest(b)) => a.merge_sorted(f, &b, order),
+            (Fold::Nearest(f), State::Nearest(a), State::Nearest(b)) => a.merge_sorted(f, b, order),
             (Fold::Select(_), State::Select(a), State::Select(b)) => a.merge_sorted(b, order),
             (_, into, from) => self.merge(into, from),
         }

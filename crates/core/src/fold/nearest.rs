@@ -83,9 +83,13 @@ impl NearestState {
         }
     }
     /// Adds candidates of another part, whose row r is row `order[r]` here.
-    pub fn merge_sorted(&mut self, fold: &Nearest, part: &NearestState, order: &[u32]) {
-        for (at, theirs) in part.rows.iter().enumerate() {
-            self.merge_row(fold, order[part.start + at] as usize, theirs);
+    pub fn merge_sorted(&mut self, fold: &Nearest, part: NearestState, order: &[u32]) {
+        for (at, theirs) in part.rows.into_iter().enumerate() {
+            let row = order[part.start + at] as usize;
+            match self.rows[row - self.start].is_empty() {
+                true => self.rows[row - self.start] = theirs,
+                false => self.merge_row(fold, row, &theirs),
+            }
         }
     }
     fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {

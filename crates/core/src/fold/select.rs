@@ -82,7 +82,7 @@ impl SelectState {
             return;
         }
         if self.values.is_empty() {
-            sort_by_row(&mut self.pairs, |p| p.0);
+            sort_pairs(&mut self.pairs);
             return;
         }
         let mut both: Vec<_> = self.pairs.drain(..).zip(self.values.drain(..).map(f64::to_bits)).collect();
@@ -91,29 +91,68 @@ impl SelectState {
     }
 }
 
-/// Sorts by row first: a counting sort over the rows, where there are not many more of them than items, then each row.
-fn sort_by_row<T: Copy + Ord + Default>(items: &mut Vec<T>, row: impl Fn(&T) -> u64) {
-    let rows = items.iter().map(|i| row(i) + 1).max().unwrap_or(0);
-    if rows > items.len() as u64 * 8 {
-        items.sort_unstable();
+/// Sorts pairs, as single numbers where their halves fit: by column, then stably by row, each by counting.
+fn sort_pairs(pairs: &mut Vec<(u64, u64)>) {
+    if pairs.iter().any(|p| (p.0 | p.1) >> 32 != 0) {
+        sort_by_row(pairs, |p| p.0);
         return;
     }
-    let mut starts = vec![0usize; rows as usize + 1];
-    items.iter().for_each(|i| starts[row(i) as usize + 1] += 1);
-    for r in 0..rows as usize {
-        starts[r + 1] += starts[r];
+    let column = |p: &u64| p & u64::from(u32::MAX);
+    let mut packed: Vec<u64> = pairs.iter().map(|p| p.0 << 32 | p.1).collect();
+    match count_into_place(&packed, column).and_then(|sorted| count_into_place(&sorted, |p| p >> 32)) {
+        Some(sorted) => packed = sorted,
+        None => sort_by_row(&mut packed, |p| p >> 32),
+    }
+    pairs.iter_mut().zip(packed).for_each(|(pair, p)| *pair = (p >> 32, column(&p)));
+}
+
+/// The items by key, equal ones in the order they had; none where there are many more keys than items.
+fn count_into_place<T: Copy + Default>(items: &[T], key: impl Fn(&T) -> u64) -> Option<Vec<T>> {
+    let keys = items.iter().map(|i| key(i) + 1).max().unwrap_or(0);
+    if keys > items.len() as u64 * 8 {
+        return None;
+    }
+    let mut starts = vec![0usize; keys as usize + 1];
+    items.iter().for_each(|i| starts[key(i) as usize + 1] += 1);
+    for k in 0..keys as usize {
+        starts[k + 1] += starts[k];
     }
     let mut out = vec![T::default(); items.len()];
-    for item in items.iter() {
-        let place = &mut starts[row(item) as usize];
+    for item in items {
+        let place = &mut starts[key(item) as usize];
         out[*place] = *item;
         *place += 1;
     }
-    // Every start has moved to the end of its row.
-    let mut from = 0;
-    for to in starts.into_iter().take(rows as usize) {
-        out[from..to].sort_unstable();
-        from = to;
-    }
+    Some(out)
+}
+
+/// Sorts by row first, by counting where there are not many more rows than items, then each row.
+fn sort_by_row<T: Copy + Ord + Default>(items: &mut Vec<T>, row: impl Fn(&T) -> u64) {
+    let Some(mut out) = count_into_place(items, &row) else {
+        items.sort_unstable();
+        return;
+    };
+    out.chunk_by_mut(|a, b| row(a) == row(b)).for_each(|same| same.sort_unstable());
     *items = out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_sorted_by_row_then_column() {
+        let scrambled = |n: u64, rows: u64, columns: u64| -> Vec<(u64, u64)> {
+            (0..n).map(|i| (i.wrapping_mul(0x9E37_79B9) % rows, i.wrapping_mul(0x85EB_CA6B) % columns)).collect()
+        };
+        // Dense keys; too sparse columns; too sparse rows; beyond 32 bits; none.
+        let cases = [(1000, 50, 70), (1000, 50, 1 << 31), (1000, 1 << 31, 50), (1000, 1 << 40, 1 << 40), (0, 1, 1)];
+        for (n, rows, columns) in cases {
+            let mut pairs = scrambled(n, rows, columns);
+            let mut expected = pairs.clone();
+            expected.sort_unstable();
+            sort_pairs(&mut pairs);
+            assert_eq!(pairs, expected, "{n} pairs of {rows} rows and {columns} columns");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! f64, to the bits of the reference); what is left is a sequence of stages, each one loop over components.
 
 use super::eval::{Evaluator, Rows};
+use super::made::Made;
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::Result;
 use crate::table::Table;
@@ -69,6 +70,8 @@ pub struct Lowered {
     pub vector_tail: Vec<Id>,
     /// Whether the difference is by the minimum image.
     pub periodic: bool,
+    /// What backends made of it.
+    pub made: Made,
     sources: HashMap<Id, Source>,
     constant_ids: Vec<Id>,
 }
@@ -89,6 +92,7 @@ impl Lowered {
             finish: vec![],
             vector_tail: vec![],
             periodic,
+            made: Made::default(),
             sources: HashMap::new(),
             constant_ids: vec![],
         };
@@ -305,14 +309,12 @@ impl Lowered {
     }
     /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into `attrs`.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
-        let mut targets = self.streams[side as usize].clone();
-        targets.extend(&self.attrs[side as usize]);
-        Hoister {
-            low: self,
-            side,
-            eval: Evaluator::of_nodes(&self.formula, &targets, self.dim),
-            row: vec![0.0; self.dim],
-        }
+        let raw = self.raw_stream(side as usize);
+        let computed =
+            self.streams[side as usize].iter().enumerate().filter(|(at, _)| Some(*at) != raw).map(|(_, id)| id);
+        let targets: Vec<Id> = computed.chain(&self.attrs[side as usize]).copied().collect();
+        let eval = (!targets.is_empty()).then(|| Evaluator::of_nodes(&self.formula, &targets, self.dim));
+        Hoister { low: self, side, raw, eval, row: vec![0.0; self.dim] }
     }
 }
 
@@ -321,7 +323,10 @@ impl Lowered {
 pub struct Hoister<'l> {
     low: &'l Lowered,
     side: Side,
-    eval: Evaluator<'l>,
+    /// The hoisted vector that is the row itself.
+    raw: Option<usize>,
+    /// Of all others, if there are any.
+    eval: Option<Evaluator<'l>>,
     row: Vec<f64>,
 }
 
@@ -331,15 +336,20 @@ impl Hoister<'_> {
         // Rows of the two inputs may differ in length where a formula names single components only.
         self.row.resize(table.cols(), 0.0);
         table.row_into(at, &mut self.row);
-        self.eval.run(Rows { x: &self.row, y: &self.row, delta: &[] });
+        if let Some(eval) = &mut self.eval {
+            eval.run(Rows { x: &self.row, y: &self.row, delta: &[] });
+        }
     }
     /// Hoisted vector `number` of the loaded row.
     pub fn stream(&self, number: usize) -> &[f64] {
-        self.eval.vector(self.low.streams[self.side as usize][number])
+        match &self.eval {
+            Some(eval) if self.raw != Some(number) => eval.vector(self.low.streams[self.side as usize][number]),
+            _ => &self.row,
+        }
     }
     /// Hoisted scalar `number` of the loaded row.
     pub fn attr(&self, number: usize) -> f64 {
-        self.eval.scalar(self.low.attrs[self.side as usize][number])
+        self.eval.as_ref().map_or(f64::NAN, |eval| eval.scalar(self.low.attrs[self.side as usize][number]))
     }
 }
 

@@ -5,6 +5,7 @@ pub mod eval;
 pub mod interval;
 mod lex;
 pub mod lower;
+pub mod made;
 pub mod named;
 pub mod parse;
 pub mod prepare;

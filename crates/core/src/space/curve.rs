@@ -3,6 +3,8 @@
 //! Keys after Skilling, *Programming the Hilbert curve*, AIP Conf. Proc. 707 (2004) 381. They are taken on a grid over
 //! the rows' bounds; rows that share a cell are sorted again on a grid over theirs, so that clusters are resolved too.
 
+use std::sync::OnceLock;
+
 /// The most coordinates that make a key.
 pub const MOST_COORDINATES: usize = 8;
 /// Rows that share a cell and are not worth sorting further.
@@ -92,11 +94,71 @@ impl Grid {
             nan |= v.is_nan();
             *p = (((v - lo) * rate) as u32).min((1 << self.bits) - 1);
         }
-        if nan { NOWHERE } else { hilbert(&mut place[..self.axes.len()], self.bits) }
+        match turns(self.axes.len()) {
+            _ if nan => NOWHERE,
+            Some(turns) => turns.key(&place[..self.axes.len()], self.bits),
+            None => hilbert(&mut place[..self.axes.len()], self.bits),
+        }
     }
     /// Bits of a key.
     fn length(&self) -> u32 {
         self.bits * self.axes.len() as u32
+    }
+}
+
+/// Hilbert's curve in few dimensions as a machine: in each state, a halving of all axes has a digit and a next state.
+///
+/// After Hamilton, *Compact Hilbert Indices*, Dalhousie CS-2006-07 (2006), algorithm 2. A state is where the curve enters
+/// a cell (`entry`) and along which axis it leaves (`axis`).
+#[derive(Debug)]
+struct Turns {
+    /// By state and half (bit k: the upper half along axis k): next state · 2ⁿ + digit.
+    steps: Vec<u16>,
+    dims: u32,
+}
+
+/// The most dimensions for which a machine is kept: 64 states of 16 halves.
+const MOST_TURNS: usize = 4;
+
+/// The machine of `dims` dimensions, made once.
+fn turns(dims: usize) -> Option<&'static Turns> {
+    static MADE: [OnceLock<Turns>; MOST_TURNS] = [const { OnceLock::new() }; MOST_TURNS];
+    Some(MADE.get(dims.checked_sub(1)?)?.get_or_init(|| Turns::new(dims as u32)))
+}
+
+impl Turns {
+    fn new(dims: u32) -> Turns {
+        let mask = (1u32 << dims) - 1;
+        let left = |v: u32, by: u32| (v << (by % dims) | v >> ((dims - by % dims) % dims)) & mask;
+        let right = |v: u32, by: u32| left(v, dims - by % dims);
+        let gray = |v: u32| v ^ v >> 1;
+        let ungray = |v: u32| (0..dims).fold(0, |out, shift| out ^ v >> shift);
+        let entry = |digit: u32| if digit == 0 { 0 } else { gray((digit - 1) & !1) };
+        let axis = |digit: u32| match digit {
+            0 => 0,
+            d if d & 1 == 0 => (d - 1).trailing_ones() % dims,
+            d => d.trailing_ones() % dims,
+        };
+        let step = |state: u32, half: u32| {
+            let (enters, leaves) = (state / dims, state % dims);
+            let digit = ungray(right(half ^ enters, leaves + 1));
+            let enters = enters ^ left(entry(digit), leaves + 1);
+            let leaves = (leaves + axis(digit) + 1) % dims;
+            ((enters * dims + leaves) << dims | digit) as u16
+        };
+        let states = (mask + 1) * dims;
+        Turns { steps: (0..states).flat_map(|s| (0..=mask).map(move |h| step(s, h))).collect(), dims }
+    }
+    #[inline]
+    fn key(&self, place: &[u32], bits: u32) -> u64 {
+        let (mut key, mut state) = (0u64, 0usize);
+        for bit in (0..bits).rev() {
+            let half = place.iter().enumerate().fold(0, |half, (k, v)| half | (v >> bit & 1) << k);
+            let step = usize::from(self.steps[state << self.dims | half as usize]);
+            state = step >> self.dims;
+            key = key << self.dims | (step & ((1 << self.dims) - 1)) as u64;
+        }
+        key
     }
 }
 
@@ -213,12 +275,19 @@ mod tests {
             let place = |c: u32| -> Vec<u32> { (0..dims).map(|k| c >> (k * bits) & ((1 << bits) - 1)).collect() };
             let mut along: Vec<(u64, Vec<u32>)> =
                 (0..cells).map(|c| (hilbert(&mut place(c), bits), place(c))).collect();
-            along.sort();
-            for (at, pair) in along.windows(2).enumerate() {
-                assert_eq!(pair[0].0, at as u64, "{dims} dimensions");
-                let steps: u32 = pair[0].1.iter().zip(&pair[1].1).map(|(a, b)| a.abs_diff(*b)).sum();
-                assert_eq!(steps, 1, "{dims} dimensions at {at}");
-            }
+            neighbours(along.clone(), dims);
+            let turns = turns(dims as usize).unwrap();
+            along = (0..cells).map(|c| (turns.key(&place(c), bits), place(c))).collect();
+            neighbours(along, dims);
+        }
+    }
+
+    fn neighbours(mut along: Vec<(u64, Vec<u32>)>, dims: u32) {
+        along.sort();
+        for (at, pair) in along.windows(2).enumerate() {
+            assert_eq!(pair[0].0, at as u64, "{dims} dimensions");
+            let steps: u32 = pair[0].1.iter().zip(&pair[1].1).map(|(a, b)| a.abs_diff(*b)).sum();
+            assert_eq!(steps, 1, "{dims} dimensions at {at}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
 
+pub mod cloud;
 pub mod compress;
 pub mod dense;
 pub mod histogram;

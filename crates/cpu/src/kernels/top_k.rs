@@ -66,9 +66,10 @@ impl<T: Element> TopK<T> {
         &self.entries
     }
 
+    /// Offers one value.
     #[cold]
     #[inline(never)]
-    fn push(&mut self, entry: (T, u32)) {
+    pub fn push(&mut self, entry: (T, u32)) {
         if self.worst.is_some_and(|worst| order(&entry, &worst) != Ordering::Less) {
             return;
         }

@@ -3,15 +3,17 @@
 use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
 use super::points::Distances;
-use super::program::compile;
+use super::program::{Program, compile};
 use super::prune::Pruned;
 use super::rows::Rows;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
+use crate::jit::{self, Code};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
@@ -94,42 +96,36 @@ impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
-        let program = compile(low);
-        let vm = |x, y, program| Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa };
+        let engine = |vm, zips, distances, pruned| Engine {
+            job,
+            vm,
+            zips,
+            distances,
+            pruned,
+            stop: None,
+            kept: Kept::default(),
+        };
+        let idle = || Vm::idle(low, plan.isa);
         if plan.prune.is_on()
             && let Some(pruned) = Pruned::load(job, plan)
         {
-            let none = || Rows::empty(low.dim, 0, 0);
-            return Engine {
-                job,
-                vm: vm(none(), none(), program),
-                zips: None,
-                distances: None,
-                pruned: Some(pruned),
-                stop: None,
-                kept: Kept::default(),
-            };
+            return engine(idle(), None, None, Some(pruned));
         }
-        if plan.family != "vm"
+        if plan.family == "points"
             && let Some(distances) = Distances::of(job)
         {
-            let none = || Rows::empty(low.dim, 0, 0);
-            return Engine {
-                job,
-                vm: vm(none(), none(), program),
-                zips: None,
-                distances: Some(distances),
-                pruned: None,
-                stop: None,
-                kept: Kept::default(),
-            };
+            return engine(idle(), None, Some(distances), None);
         }
-        let (x, y) = (Rows::by_row(low, &job.x, Side::X), Rows::by_panel(low, job.other()));
-        let dense = plan.family != "vm" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
+        let program = compile(low);
+        let x = Rows::by_row(low, &job.x, Side::X);
+        let dense = plan.family == "dense" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
-        Engine { job, vm: vm(x, y, program), zips, distances: None, pruned: None, stop: None, kept: Kept::default() }
+        let code = compiled(plan, low, &program, zips.is_some());
+        let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
+        let y = Rows::by_strip(low, job.other(), lanes);
+        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code }, zips, None, None)
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -168,6 +164,12 @@ impl<'j, T: Element> Engine<'j, T> {
     }
 }
 
+/// The code of `program`, unless the plan has the evaluator take it step by step.
+pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Code<T>> {
+    let wanted = plan.family != "vm";
+    if wanted { Code::compile(low, program, plan.isa, given).ok() } else { None }
+}
+
 /// One unit in progress.
 struct Unit<'e, 'j, T> {
     engine: &'e Engine<'j, T>,
@@ -193,7 +195,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             other => other.identity(0, 0),
         };
         let mut scratch = engine.vm.scratch();
-        scratch.zips = engine.zips.as_ref().map(Zips::buffers).unwrap_or_default();
+        if let Some(zips) = &engine.zips {
+            scratch.zips = zips.buffers();
+        }
         let mirrored = |f: &Fold| matches!(f, Fold::Matrix { .. }) && job.space.is_half();
         Unit {
             engine,
@@ -231,17 +235,17 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.pieces = pieces(&job.folds, rows, cols);
         if let Some(zips) = &self.engine.zips {
+            self.scratch.forget(rows.start);
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
         for i in rows.clone() {
             if self.engine.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(Error::new(Blame::Interrupted, "interrupted"));
             }
-            self.scratch.zip_row = i - rows.start;
             self.unvisited(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
-                    self.engine.vm.eval(&mut self.scratch, i, jb);
+                    self.engine.vm.eval(&mut self.scratch, i, rows.end, jb);
                     self.dense(i, jb, &run, sink)?;
                     self.admit(i, jb, &run);
                 }
@@ -270,7 +274,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let (root, near) = job.near_root.zip(job.space.near)?;
         let mut held = [T::of(f64::NAN); BLOCK];
         for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
-            if self.scratch.roots[root][0][from + l].wide() <= near * near {
+            if self.scratch.root(root)[0][from + l].wide() <= near * near {
                 *h = *v;
             }
         }
@@ -286,7 +290,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 Fold::Condensed { root } => (*root, n * i - i * (i + 1) / 2 + run.start - i - 1),
                 _ => continue,
             };
-            let lanes = &self.scratch.roots[root][0][run.start - first..run.end - first];
+            let lanes = &self.scratch.root(root)[0][run.start - first..run.end - first];
             let held = self.without_far(lanes, run.start - first);
             let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
             sink.put(at, offset, T::values(lanes))?;
@@ -322,8 +326,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let first = jb * BLOCK;
         let lanes = run.start - first..run.end - first;
-        let nan_at = |l: usize, s: &Scratch<T>| s.roots.iter().flatten().any(|v| v[l].wide().is_nan());
-        let clean = !self.scratch.roots.iter().flatten().any(|v| any_nan(v, &lanes));
+        let nan_at = |l: usize, s: &Scratch<T>| s.all().iter().any(|v| v[l].wide().is_nan());
+        let clean = !self.scratch.all().iter().any(|v| any_nan(v, &lanes));
         if clean && job.near_root.is_none() {
             self.tally.counted += run.len() as u64;
             self.absorb(i, jb, run.clone());
@@ -332,7 +336,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let near = job.near_root.zip(job.space.near.map(|r| r * r));
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !self.scratch.roots[root][0][l].wide().le(&limit));
+            let far = near.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].wide().le(&limit));
             let nan = !far && !clean && nan_at(l, &self.scratch);
             if nan {
                 let cell = (i as u64, (first + l) as u64);
@@ -360,14 +364,14 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let lanes = run.start - jb * BLOCK..run.end - jb * BLOCK;
         let mut wide = [0.0f64; BLOCK];
         for (at, fold) in job.folds.iter().enumerate() {
-            let roots = &self.scratch.roots;
+            let scratch = &self.scratch;
             match (fold, &mut self.states[at]) {
                 (Fold::Rows(f), _) => {
                     let Some(pieces) = &mut self.pieces[at] else { continue };
-                    rows_absorb(job, f, pieces, roots, i, &run, lanes.start);
+                    rows_absorb(job, f, pieces, scratch.root(f.root), i, &run, lanes.start);
                 }
                 (Fold::Nearest(f), State::Nearest(s)) => {
-                    let values = widen(&roots[f.root][0], &lanes, &mut wide);
+                    let values = widen(&scratch.root(f.root)[0], &lanes, &mut wide);
                     s.absorb(f, i, run.start, values);
                     if job.space.is_half() {
                         values
@@ -379,13 +383,13 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 }
                 (Fold::Histogram(f), State::Histogram(s)) => {
                     for (l, j) in lanes.clone().zip(run.clone()) {
-                        s.absorb(f, i, j, |r| roots[r][0][l].wide());
+                        s.absorb(f, i, j, |r| scratch.root(r)[0][l].wide());
                     }
                 }
                 (Fold::Select(f), State::Select(s)) => {
                     for (l, j) in lanes.clone().zip(run.clone()) {
-                        if roots[f.root][0][l].wide() != 0.0 {
-                            s.absorb(f, i, j, f.value.map(|v| roots[v][0][l].wide()));
+                        if scratch.root(f.root)[0][l].wide() != 0.0 {
+                            s.absorb(f, i, j, f.value.map(|v| scratch.root(v)[0][l].wide()));
                             if job.space.is_half() && f.kind != SelectKind::Inner {
                                 s.absorb(f, j, i, None);
                             }
@@ -403,13 +407,12 @@ fn rows_absorb<T: Real>(
     job: &Job,
     f: &zipfold_core::fold::RowFold,
     pieces: &mut [RowPiece; 2],
-    roots: &[Vec<Box<Lanes<T>>>],
+    values: &[Lanes<T>],
     i: usize,
     run: &Range<usize>,
     lane: usize,
 ) {
     let [by_row, by_col] = pieces;
-    let values = &roots[f.root];
     let half = job.space.is_half();
     let to_row = f.along != Along::Column || half;
     let to_col = f.along == Along::Column || half;

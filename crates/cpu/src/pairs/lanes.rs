@@ -15,6 +15,8 @@ pub type Lanes<T> = [T; BLOCK];
 pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 'static {
     /// Rounds.
     fn of(v: f64) -> Self;
+    /// The number of these bits (the lower ones).
+    fn of_bits(bits: u64) -> Self;
     /// Widens.
     fn wide(self) -> f64;
     /// Sum.
@@ -36,8 +38,11 @@ pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 's
 }
 
 macro_rules! real {
-    ($t:ty, $slice:expr, $kind:ident) => {
+    ($t:ty, $bits:ty, $slice:expr, $kind:ident) => {
         impl Real for $t {
+            fn of_bits(bits: u64) -> Self {
+                <$t>::from_bits(bits as $bits)
+            }
             #[inline(always)]
             fn of(v: f64) -> Self {
                 v as $t
@@ -77,8 +82,8 @@ macro_rules! real {
         }
     };
 }
-real!(f64, 0, F64);
-real!(f32, 128, F32);
+real!(f64, u64, 0, F64);
+real!(f32, u32, 128, F32);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,12 @@
 //! From a lowered formula to instructions over lanes: one register a pair node, operands resolved to their source.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
 
 /// An operand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Src {
     /// A register.
     Reg(usize),
@@ -28,7 +29,7 @@ pub enum Src {
 }
 
 /// What an instruction does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
     /// A function of one operand.
     Unary(Unary),
@@ -39,7 +40,7 @@ pub enum Op {
 }
 
 /// One instruction over all lanes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inst {
     /// What.
     pub op: Op,
@@ -93,8 +94,12 @@ struct Compiler<'l> {
     regs: HashMap<Id, usize>,
 }
 
-/// Compiles `low`.
-pub fn compile(low: &Lowered) -> Program {
+/// The program of `low`, compiled once.
+pub fn compile(low: &Lowered) -> Arc<Program> {
+    low.made.get(0, || fresh(low))
+}
+
+fn fresh(low: &Lowered) -> Program {
     let mut c = Compiler { low, regs: HashMap::new() };
     let stages = low.stages.iter().map(|s| c.stage(s)).collect();
     let finish = low.finish.iter().filter_map(|id| c.inst(*id)).collect();

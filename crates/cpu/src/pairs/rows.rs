@@ -1,6 +1,7 @@
-//! Hoisted rows: x row-major, y in panels of [`BLOCK`] columns, component-major.
+//! Hoisted rows: x row-major, y in blocks of [`BLOCK`] columns: strips of lanes, component-major.
 
 use super::lanes::{Lanes, Real};
+use crate::jit::Aligned;
 use rayon::prelude::*;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
@@ -32,8 +33,12 @@ pub struct Rows<T> {
     attrs: usize,
     rows: Held<T>,
     row_attrs: Vec<T>,
-    panels: Vec<Lanes<T>>,
-    attr_panels: Vec<Lanes<T>>,
+    /// Lanes of a strip: [`BLOCK`] for whole panels.
+    lanes: usize,
+    /// By block, strip, vector, component, lane.
+    strips: Aligned<T>,
+    /// By block, number, lane.
+    lane_attrs: Aligned<T>,
 }
 
 impl<T: Real> Rows<T> {
@@ -80,34 +85,39 @@ impl<T: Real> Rows<T> {
         out.rows = Held::Own(hoisted);
         out
     }
-    /// Rows of y: panels of lanes; lanes past the last row repeat it.
-    pub fn by_panel(low: &Lowered, table: &Table) -> Self {
+    /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
+    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize) -> Self {
         let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
-        let mut out = Self::empty(low.dim, streams, attrs);
         let blocks = table.rows().div_ceil(BLOCK);
-        let made: Vec<_> = (0..blocks).into_par_iter().map(|b| Self::panel_of(low, table, b)).collect();
-        for (panels, attr_panels) in made {
-            out.panels.extend(panels);
-            out.attr_panels.extend(attr_panels);
+        let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
+        let wide = BLOCK * streams * low.dim;
+        let strips = out.strips.par_chunks_mut(wide.max(1));
+        let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
+            let mut hoister = low.hoister(Side::Y);
+            for lane in 0..BLOCK {
+                hoister.load(table, (block * BLOCK + lane).min(table.rows() - 1));
+                for s in 0..streams {
+                    let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
+                    let to = strips[first..].iter_mut().step_by(lanes);
+                    to.zip(hoister.stream(s)).for_each(|(o, v)| *o = T::of(*v));
+                }
+                (0..attrs).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
+            }
+        };
+        let numbers = out.lane_attrs.par_chunks_mut((BLOCK * attrs).max(1));
+        match (wide, attrs) {
+            (0, 0) => {}
+            (_, 0) => strips.enumerate().for_each(|(b, s)| work(b, s, &mut [])),
+            (0, _) => numbers.enumerate().for_each(|(b, n)| work(b, &mut [], n)),
+            _ => strips.zip(numbers).enumerate().for_each(|(b, (s, n))| work(b, s, n)),
         }
         out
     }
-    fn panel_of(low: &Lowered, table: &Table, block: usize) -> (Vec<Lanes<T>>, Vec<Lanes<T>>) {
-        let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
-        let mut hoister = low.hoister(Side::Y);
-        let mut panels = vec![[T::default(); BLOCK]; streams * low.dim];
-        let mut attr_panels = vec![[T::default(); BLOCK]; attrs];
-        for lane in 0..BLOCK {
-            let row = (block * BLOCK + lane).min(table.rows() - 1);
-            hoister.load(table, row);
-            for s in 0..streams {
-                for (k, v) in hoister.stream(s).iter().enumerate() {
-                    panels[s * low.dim + k][lane] = T::of(*v);
-                }
-            }
-            (0..attrs).for_each(|a| attr_panels[a][lane] = T::of(hoister.attr(a)));
-        }
-        (panels, attr_panels)
+    fn with_strips(mut self, lanes: usize, blocks: usize) -> Self {
+        self.lanes = lanes;
+        self.strips = Aligned::zeros(blocks * BLOCK * self.streams * self.dim);
+        self.lane_attrs = Aligned::zeros(blocks * BLOCK * self.attrs);
+        self
     }
     /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`, `width` numbers each (vectors
     /// by component, then single numbers).
@@ -124,24 +134,31 @@ impl<T: Real> Rows<T> {
         out.rows = Held::Own(rows);
         out
     }
-    /// Hoisted rows of y in another order, as panels of lanes.
-    pub fn arranged_by_panel(low: &Lowered, values: &[f64], order: &[u32]) -> Self {
+    /// Hoisted rows of y in another order, as strips of `lanes` lanes.
+    pub fn arranged_by_strip(low: &Lowered, values: &[f64], order: &[u32], lanes: usize) -> Self {
         let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
-        let mut out = Self::empty(low.dim, streams, attrs);
-        let wide = streams * low.dim;
-        for rows in order.chunks(BLOCK) {
+        let blocks = order.len().div_ceil(BLOCK);
+        let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
+        let (wide, dim) = (streams * low.dim, low.dim);
+        for at in 0..blocks * BLOCK {
             // Lanes past the last row repeat it.
-            let at =
-                |lane: usize, c: usize| T::of(values[rows[lane.min(rows.len() - 1)] as usize * (wide + attrs) + c]);
-            out.panels.extend((0..wide).map(|c| std::array::from_fn::<T, BLOCK, _>(|lane| at(lane, c))));
-            out.attr_panels
-                .extend((wide..wide + attrs).map(|c| std::array::from_fn::<T, BLOCK, _>(|lane| at(lane, c))));
+            let row = &values[order[at.min(order.len() - 1)] as usize * (wide + attrs)..][..wide + attrs];
+            let (block, lane) = (at / BLOCK, at % BLOCK);
+            for (s, stream) in row[..wide].chunks(dim.max(1)).enumerate() {
+                let first = block * BLOCK * wide + (lane / lanes * streams + s) * dim * lanes + lane % lanes;
+                let to = out.strips[first..].iter_mut().step_by(lanes);
+                to.zip(stream).for_each(|(o, v)| *o = T::of(*v));
+            }
+            for (a, v) in row[wide..].iter().enumerate() {
+                out.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v);
+            }
         }
         out
     }
     /// No rows.
     pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
-        Rows { dim, streams, attrs, rows: Held::Own(vec![]), row_attrs: vec![], panels: vec![], attr_panels: vec![] }
+        let (strips, lane_attrs) = (Aligned::zeros(0), Aligned::zeros(0));
+        Rows { dim, streams, attrs, rows: Held::Own(vec![]), row_attrs: vec![], lanes: BLOCK, strips, lane_attrs }
     }
     /// Packs hoisted vector `number` of all rows: `pack(data, rows, components, stride)`.
     pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {
@@ -159,14 +176,40 @@ impl<T: Real> Rows<T> {
     pub fn attr(&self, number: usize, row: usize) -> T {
         self.row_attrs[row * self.attrs + number]
     }
-    /// Hoisted vector `number` of the lanes of `block`, by component.
+    /// Hoisted vector `number` of the lanes of `block`, by component; of rows in whole panels.
     #[inline(always)]
     pub fn panel(&self, number: usize, block: usize) -> &[Lanes<T>] {
-        &self.panels[(block * self.streams + number) * self.dim..][..self.dim]
+        &self.strips.as_chunks().0[(block * self.streams + number) * self.dim..][..self.dim]
+    }
+    /// Component `k` of hoisted vector `number` of the lanes of `block`.
+    pub fn component(&self, number: usize, block: usize, k: usize, to: &mut [f64; BLOCK]) {
+        let strips = self.block(block).chunks((self.streams * self.dim * self.lanes).max(1));
+        for (to, strip) in to.chunks_mut(self.lanes).zip(strips) {
+            let from = &strip[(number * self.dim + k) * self.lanes..][..self.lanes];
+            to.iter_mut().zip(from).for_each(|(t, v)| *t = v.wide());
+        }
+    }
+    /// All strips of `block`.
+    pub fn block(&self, block: usize) -> &[T] {
+        let wide = BLOCK * self.streams * self.dim;
+        &self.strips[block * wide..][..wide]
+    }
+    /// Hoisted numbers of the lanes of `block`.
+    pub fn block_attrs(&self, block: usize) -> &[T] {
+        &self.lane_attrs[block * BLOCK * self.attrs..][..BLOCK * self.attrs]
+    }
+    /// Hoisted vectors of `rows`.
+    pub fn streams_of(&self, rows: &std::ops::Range<usize>) -> &[T] {
+        let wide = self.streams * self.dim;
+        &self.rows[rows.start * wide..rows.end * wide]
+    }
+    /// Hoisted numbers of `rows`.
+    pub fn attrs_of(&self, rows: &std::ops::Range<usize>) -> &[T] {
+        &self.row_attrs[rows.start * self.attrs..rows.end * self.attrs]
     }
     /// Hoisted number `number` of the lanes of `block`.
     #[inline(always)]
     pub fn attr_panel(&self, number: usize, block: usize) -> &Lanes<T> {
-        &self.attr_panels[block * self.attrs + number]
+        &self.lane_attrs.as_chunks().0[block * self.attrs + number]
     }
 }

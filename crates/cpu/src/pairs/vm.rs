@@ -1,8 +1,12 @@
-//! The evaluator (family *vm*): a program over the lanes of one block of columns, one row of x at a time.
+//! The evaluator of pairs: compiled code for groups of rows (family *jit*), or a program over the lanes of one block of
+//! columns, one row of x at a time (family *vm*).
 
 use super::lanes::{self, Lanes, Real, Val};
-use super::program::{Acc, Inst, Op, Program, Src, StageProgram};
+use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
+use crate::jit::{self, Aligned, Code};
+use std::ops::Range;
+use std::sync::Arc;
 use zipfold_core::Cell;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
@@ -13,13 +17,36 @@ use zipfold_plan::Isa;
 #[derive(Debug)]
 pub struct Scratch<T> {
     registers: Vec<Option<Box<Lanes<T>>>>,
-    deltas: Vec<Lanes<T>>,
-    /// Values of recognised reductions of the current block of cells, and the row of it that is evaluated.
-    pub zips: Vec<Vec<T>>,
-    /// Row of the block.
-    pub zip_row: usize,
-    /// Values by root and number.
-    pub roots: Vec<Vec<Box<Lanes<T>>>>,
+    deltas: Aligned<T>,
+    /// Values of recognised reductions of the current block of cells, and its first row.
+    pub zips: Aligned<T>,
+    /// First row of the block.
+    pub zip_first: usize,
+    /// Results by row of the group, number and lane; where the numbers of a root begin, and their end.
+    out: Aligned<T>,
+    firsts: Vec<usize>,
+    /// The block and the rows that `out` holds, and the current one of these.
+    held: Option<(usize, Range<usize>)>,
+    current: usize,
+    frame: Aligned<f64>,
+}
+
+impl<T: Real> Scratch<T> {
+    /// Values of root `at` for the current row, by number.
+    #[inline(always)]
+    pub fn root(&self, at: usize) -> &[Lanes<T>] {
+        &self.all()[self.firsts[at]..self.firsts[at + 1]]
+    }
+    /// Values of all roots for the current row.
+    #[inline(always)]
+    pub fn all(&self) -> &[Lanes<T>] {
+        let numbers = self.firsts[self.firsts.len() - 1];
+        &self.out.as_chunks().0[self.current * numbers..][..numbers]
+    }
+    /// Forgets results: recognised reductions of another block are given.
+    pub fn forget(&mut self, zip_first: usize) {
+        (self.held, self.zip_first) = (None, zip_first);
+    }
 }
 
 /// Everything that evaluates pairs of one job.
@@ -28,7 +55,7 @@ pub struct Vm<'j, T> {
     /// The lowered formula.
     pub low: &'j Lowered,
     /// Its program.
-    pub program: Program,
+    pub program: Arc<Program>,
     /// Hoisted rows of x.
     pub x: Rows<T>,
     /// Hoisted panels of y.
@@ -37,6 +64,8 @@ pub struct Vm<'j, T> {
     pub cell: Option<&'j Cell>,
     /// Instruction set.
     pub isa: Isa,
+    /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.
+    pub code: Option<Code<T>>,
 }
 
 /// Where operands of the current row, block and component come from.
@@ -48,21 +77,87 @@ struct Place<'v, 'j, T> {
     zip: usize,
 }
 
-impl<T: Real> Vm<'_, T> {
+impl<'j, T: Real> Vm<'j, T> {
+    /// One that has no rows, of a job that others evaluate.
+    pub fn idle(low: &'j Lowered, isa: Isa) -> Self {
+        let none = || Rows::empty(low.dim, 0, 0);
+        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None }
+    }
     /// Fresh registers.
     pub fn scratch(&self) -> Scratch<T> {
         let lanes = || Box::new([T::default(); BLOCK]);
         let width = |at: usize| self.low.formula.width(at, self.low.dim);
+        let mut firsts = vec![0];
+        for root in 0..self.program.roots.len() {
+            firsts.push(firsts[root] + width(root));
+        }
+        let numbers = firsts[firsts.len() - 1];
+        let group = self.group(numbers);
+        let periodic = if self.program.periodic { self.low.dim } else { 0 };
+        let registers = if self.code.is_some() { 0 } else { self.program.registers };
         Scratch {
-            registers: (0..self.program.registers).map(|_| Some(lanes())).collect(),
-            zips: vec![],
-            zip_row: 0,
-            deltas: vec![[T::default(); BLOCK]; if self.program.periodic { self.low.dim } else { 0 }],
-            roots: (0..self.program.roots.len()).map(|r| (0..width(r)).map(|_| lanes()).collect()).collect(),
+            registers: (0..registers).map(|_| Some(lanes())).collect(),
+            zips: Aligned::zeros(0),
+            zip_first: 0,
+            deltas: Aligned::zeros(group * periodic * BLOCK),
+            out: Aligned::zeros(group * numbers * BLOCK),
+            firsts,
+            held: None,
+            current: 0,
+            frame: Aligned::zeros(self.code.as_ref().map_or(0, Code::frame)),
         }
     }
-    /// Evaluates row `row` of x against all lanes of block `block` of y; read `scratch.roots`.
-    pub fn eval(&self, scratch: &mut Scratch<T>, row: usize, block: usize) {
+    /// Rows that are evaluated at once, of results of so many numbers.
+    fn group(&self, numbers: usize) -> usize {
+        if self.code.is_some() { (4 * jit::GROUP / numbers.max(1)).clamp(1, jit::GROUP) } else { 1 }
+    }
+    /// Evaluates row `row` of x, and perhaps rows before `end`, against all lanes of block `block` of y; then read
+    /// [`Scratch::root`].
+    pub fn eval(&self, scratch: &mut Scratch<T>, row: usize, end: usize, block: usize) {
+        if let Some((at, rows)) = &scratch.held
+            && *at == block
+            && rows.contains(&row)
+        {
+            scratch.current = row - rows.start;
+            return;
+        }
+        scratch.current = 0;
+        match &self.code {
+            Some(code) => {
+                let numbers = scratch.firsts[scratch.firsts.len() - 1];
+                let rows = row..end.min(row + self.group(numbers)).max(row + 1);
+                self.run(code, scratch, &rows, block);
+                scratch.held = Some((block, rows));
+            }
+            None => self.interpret(scratch, row, block),
+        }
+    }
+    /// Runs compiled code over a group of rows.
+    fn run(&self, code: &Code<T>, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+        if self.program.periodic {
+            let wide = self.low.dim * BLOCK;
+            let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
+            for (row, to) in rows.clone().zip(deltas.chunks_mut(wide.max(1))) {
+                differences(&Place { vm: self, row, block, k: 0, zip: 0 }, to.as_chunks_mut().0);
+            }
+            s.deltas = deltas;
+        }
+        let zips = s.zips.get((rows.start - s.zip_first.min(rows.start)) * BLOCK..).unwrap_or(&[]);
+        let operands = jit::Operands {
+            x: self.x.streams_of(rows).as_ptr(),
+            x_attr: self.x.attrs_of(rows).as_ptr(),
+            y: self.y.block(block).as_ptr(),
+            y_attr: self.y.block_attrs(block).as_ptr(),
+            deltas: s.deltas.as_ptr(),
+            zips: zips.as_ptr(),
+            out: s.out.as_mut_ptr(),
+        };
+        // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and this block
+        // (`zips` was filled for the block that holds the rows); `out` has room for a group, and the frame is the code's.
+        unsafe { code.run(&mut s.frame, rows.len(), &operands) };
+    }
+    /// Evaluates one row by the program.
+    fn interpret(&self, scratch: &mut Scratch<T>, row: usize, block: usize) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
@@ -99,25 +194,29 @@ unsafe fn eval_avx2<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, blo
 fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: usize) {
     let mut place = Place { vm, row, block, k: 0, zip: 0 };
     if vm.program.periodic {
-        differences(&place, s);
+        let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
+        differences(&place, deltas.as_chunks_mut().0);
+        s.deltas = deltas;
     }
     for stage in &vm.program.stages {
         run_stage(&mut place, stage, s);
     }
     steps(&place, &vm.program.finish, s);
+    let mut out = std::mem::replace(&mut s.out, Aligned::zeros(0));
+    let lanes: &mut [Lanes<T>] = out.as_chunks_mut().0;
     for (at, parts) in vm.program.roots.iter().enumerate() {
-        let mut out = std::mem::take(&mut s.roots[at]);
+        let lanes = &mut lanes[s.firsts[at]..s.firsts[at + 1]];
         if super::program::is_vector_root(vm.low, at) {
-            for (k, o) in out.iter_mut().enumerate() {
+            for (k, o) in lanes.iter_mut().enumerate() {
                 place.k = k;
                 steps(&place, &vm.program.tail, s);
                 copy(resolve(&place, parts[0], s), o);
             }
         } else {
-            parts.iter().zip(&mut out).for_each(|(p, o)| copy(resolve(&place, *p, s), o));
+            parts.iter().zip(lanes).for_each(|(p, o)| copy(resolve(&place, *p, s), o));
         }
-        s.roots[at] = out;
     }
+    s.out = out;
 }
 
 #[inline(always)]
@@ -129,7 +228,8 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
         match acc {
             Acc::Zip(.., dst) if !s.zips.is_empty() => {
                 let mut out = take(s, *dst);
-                out.copy_from_slice(&s.zips[place.zip][s.zip_row * BLOCK..][..BLOCK]);
+                let at = place.zip * BLOCK + place.row - s.zip_first;
+                out.copy_from_slice(&s.zips[at * BLOCK..][..BLOCK]);
                 s.registers[*dst] = Some(out);
                 place.zip += 1;
             }
@@ -256,8 +356,8 @@ fn resolve<'a, T: Real>(place: &Place<'a, '_, T>, src: Src, s: &'a Scratch<T>) -
         Src::XAttr(n) => Val::Splat(vm.x.attr(n, place.row)),
         Src::YAttr(n) => Val::Lanes(vm.y.attr_panel(n, place.block)),
         Src::Const(v) => Val::Splat(T::of(v)),
-        Src::DeltaK => Val::Lanes(&s.deltas[place.k]),
-        Src::DeltaAt(k) => Val::Lanes(&s.deltas[k]),
+        Src::DeltaK => Val::Lanes(&s.deltas.as_chunks().0[place.k]),
+        Src::DeltaAt(k) => Val::Lanes(&s.deltas.as_chunks().0[k]),
     }
 }
 
@@ -271,18 +371,19 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
 
 /// The minimum image of every lane's difference, in f64.
 #[inline(always)]
-fn differences<T: Real>(place: &Place<'_, '_, T>, s: &mut Scratch<T>) {
+fn differences<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
     let raw = |side: usize| place.vm.low.raw_stream(side).unwrap_or(0);
-    let (x, y) = (place.vm.x.stream(raw(0), place.row), place.vm.y.panel(raw(1), place.block));
+    let x = place.vm.x.stream(raw(0), place.row);
     let mut wide = [[0.0f64; BLOCK]; 3];
-    for ((wide, x), y) in wide.iter_mut().zip(x).zip(y) {
-        wide.iter_mut().zip(y).for_each(|(w, y)| *w = x.wide() - y.wide());
+    for (k, (wide, x)) in wide.iter_mut().zip(x).enumerate() {
+        place.vm.y.component(raw(1), place.block, k, wide);
+        wide.iter_mut().for_each(|w| *w = x.wide() - *w);
     }
     if let Some(cell) = place.vm.cell {
         let [dx, dy, dz] = &mut wide;
         cell.minimum_image_lanes(dx, dy, dz);
     }
-    for (delta, wide) in s.deltas.iter_mut().zip(&wide) {
+    for (delta, wide) in to.iter_mut().zip(&wide) {
         delta.iter_mut().zip(wide).for_each(|(d, w)| *d = T::of(*w));
     }
 }

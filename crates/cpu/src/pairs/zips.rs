@@ -4,6 +4,7 @@
 use super::lanes::Real;
 use super::program::{Acc, Program};
 use super::rows::Rows;
+use crate::jit::Aligned;
 use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use crate::kernels::panels::{PackedA, PackedB};
 use crate::simd::Isa;
@@ -73,12 +74,13 @@ impl<T: Dense> Zips<T> {
         Some(Zips { forms: accs, x: x.collect(), y: y.collect() })
     }
     /// Buffers for [`Self::fill`]: one block of cells a reduction.
-    pub fn buffers(&self) -> Vec<Vec<T>> {
-        self.forms.iter().map(|_| vec![T::default(); BLOCK * BLOCK]).collect()
+    pub fn buffers(&self) -> Aligned<T> {
+        Aligned::zeros(self.forms.len() * BLOCK * BLOCK)
     }
-    /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i − rows.start)·BLOCK + j − cols.start`.
-    pub fn fill(&self, isa: Isa, rows: &Range<usize>, cols: &Range<usize>, out: &mut [Vec<T>]) {
-        for ((form, sx, sy), out) in self.forms.iter().zip(out) {
+    /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i − rows.start)·BLOCK + j − cols.start` of a
+    /// block each.
+    pub fn fill(&self, isa: Isa, rows: &Range<usize>, cols: &Range<usize>, out: &mut [T]) {
+        for ((form, sx, sy), out) in self.forms.iter().zip(out.chunks_mut(BLOCK * BLOCK)) {
             T::zip_block(isa, *form, (&self.x[*sx], &self.y[*sy]), rows.clone(), cols.clone(), out);
         }
     }

@@ -2,12 +2,13 @@
 
 use super::batch::Batched;
 use super::bucket::{self, Mode};
-use super::held::Held;
+use super::held::{Held, Room};
+use super::lanes;
 use super::matrix::Matrices;
 use super::real::Real;
 use super::scaled::{Data, Scaled};
 use super::shape::Shape;
-use zipfold_core::{Budget, Result};
+use zipfold_core::Result;
 
 /// How summed variables leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Fold {
 ///
 /// # Errors
 /// `Resource` when the budget is spent.
-pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, budget: &Budget) -> Result<Scaled<T>> {
+pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, room: &Room) -> Result<Scaled<T>> {
     let exponent = inputs.iter().map(|t| t.exponent).sum();
     let high = inputs.iter().map(|t| t.high).sum::<i32>() + if fold == Fold::Sum { shape.summed_log2() } else { 0 };
     // Partial products of three and more tables stay within the sums of the one-sided bounds.
@@ -37,7 +38,7 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, budge
     let wide: i32 = inputs.iter().map(|t| t.high.max(0)).sum::<i32>().max(high);
     match linear {
         Some(tables) if low > -T::LIMIT && wide < T::LIMIT => {
-            let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;
+            let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
             products(shape, &tables, fold, &mut out.items);
             let low = inputs.iter().map(|t| t.low).sum();
             if low < -T::LIMIT / 8 || high > T::LIMIT / 8 {
@@ -45,11 +46,12 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, budge
             }
             Ok(Scaled { data: Data::Linear(out), exponent, low, high })
         }
-        _ => logarithmic(shape, inputs, fold, exponent, budget),
+        _ => logarithmic(shape, inputs, fold, exponent, room),
     }
 }
 
-fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
+/// Sums or maxima of products by the kernel that fits the shape.
+pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
     if let [a, b] = tables {
         if let Some(batched) = Batched::of(shape, T::LANES) {
@@ -62,34 +64,38 @@ fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) 
     bucket::contract(shape, tables, if max { Mode::Max } else { Mode::Sum }, out);
 }
 
-/// The true log domain: log-sum-exp with a maximum for every entry of the result.
+/// The log domain: rows with exponents of their own, or true log-sum-exp with a maximum for every entry of the result.
 fn logarithmic<T: Real>(
     shape: &Shape,
     inputs: &[&Scaled<T>],
     fold: Fold,
     exponent: i64,
-    budget: &Budget,
+    room: &Room,
 ) -> Result<Scaled<T>> {
     let mut logs = Vec::with_capacity(inputs.len());
     for table in inputs {
-        logs.push(Held::make(table.len(), budget, "logarithms of a table", |at| table.ln(at))?);
+        logs.push(Held::make(table.len(), room, "logarithms of a table", |at| table.ln(at))?);
     }
     let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
-    let mut out = Held::zeros(shape.out_len, budget, "a table of the contraction")?;
+    if fold == Fold::Sum
+        && let Some(out) = super::rows::contract(shape, &views, room)?
+    {
+        return back_to_linear(out, exponent, room);
+    }
+    let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
     bucket::contract(shape, &views, if fold == Fold::Max { Mode::LogMax } else { Mode::LogSum }, &mut out.items);
-    back_to_linear(out, exponent, budget)
+    back_to_linear(out, exponent, room)
 }
 
 /// A table of logarithms in mantissas again, if its range allows.
-fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, budget: &Budget) -> Result<Scaled<T>> {
-    let finite = logs.items.iter().copied().filter(|l| *l > f64::NEG_INFINITY);
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, room: &Room) -> Result<Scaled<T>> {
+    let (low, high) = lanes::log_ends(&logs.items);
     let bits = (high - low) * std::f64::consts::LOG2_E;
     if high > f64::NEG_INFINITY && bits > f64::from(T::LIMIT) {
         return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
     }
     let middle = if high > f64::NEG_INFINITY { ((low + high) / 2.0 * std::f64::consts::LOG2_E).round() } else { 0.0 };
-    let value = |at: usize| T::of((logs.items[at] - middle * std::f64::consts::LN_2).exp());
-    let items = Held::make(logs.items.len(), budget, "a table of the contraction", value)?;
+    let mut items = Held::blank(logs.items.len(), room, "a table of the contraction")?;
+    lanes::exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
     Ok(Scaled::linear(items, exponent + middle as i64))
 }

@@ -1,8 +1,10 @@
 //! The executor: a plan's joins forward, then a traceback, samples or the backward sweep.
 
 use super::contract::{Fold, contract};
+use super::gather::Picked;
+use super::held::Room;
 use super::real::Real;
-use super::scaled::{Entries, Picked, Scaled};
+use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
 use zipfold_core::{Budget, Result};
 use zipfold_plan::product::random::Random;
@@ -15,13 +17,13 @@ pub struct Engine<'a> {
     tables: &'a [Table],
     fold: Fold,
     pass: Pass,
-    budget: &'a Budget,
+    room: Room,
     entries: Entries,
 }
 
 /// The tables of one slice after the forward pass.
 #[derive(Debug)]
-pub struct Forward<T> {
+pub struct Forward<T: Real> {
     /// By node; gone where the pass does not keep them.
     pub tables: Vec<Option<Scaled<T>>>,
     /// Domain sizes with sliced variables set to 1.
@@ -34,7 +36,7 @@ pub type Marginals = Vec<Vec<Scalar>>;
 impl<'a> Engine<'a> {
     /// An executor for `plan` over the tables it was made for.
     pub fn new(plan: &'a Plan, tables: &'a [Table], fold: Fold, pass: Pass, budget: &'a Budget) -> Self {
-        Engine { plan, tables, fold, pass, budget, entries: Entries::Values }
+        Engine { plan, tables, fold, pass, room: Room::new(budget), entries: Entries::Values }
     }
     /// The same over tables of natural logarithms.
     pub fn of_logs(self) -> Self {
@@ -68,7 +70,7 @@ impl<'a> Engine<'a> {
                     let shape =
                         self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
                     let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| out.tables[*n].as_ref()).collect();
-                    let table = contract(&shape, &tables, self.fold, self.budget)?;
+                    let table = contract(&shape, &tables, self.fold, &self.room)?;
                     if self.pass == Pass::Forward {
                         inputs.iter().for_each(|n| out.tables[*n] = None);
                     }
@@ -93,7 +95,7 @@ impl<'a> Engine<'a> {
         let base: usize = table.scope.iter().filter_map(|v| fixed(*v).map(|s| s * stride(*v))).sum();
         let digits: Vec<(usize, usize)> =
             scope.iter().filter(|v| fixed(**v).is_none()).map(|v| (self.plan.cards[*v], stride(*v))).collect();
-        Scaled::gathered(&Picked { values: &table.values, base, digits: &digits }, self.entries, self.budget)
+        Scaled::gathered(&Picked { values: &table.values, base, digits: &digits }, self.entries, &self.room)
     }
     /// The product of all roots that hold no variable.
     pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {
@@ -112,7 +114,7 @@ impl<'a> Engine<'a> {
         let total = self.total(forward);
         let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].as_ref()).collect();
         let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
-        let _room = self.budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
+        let _room = self.room.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
         let strides: Vec<Vec<usize>> =
             roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
         let mut state = vec![0usize; scope.len()];
@@ -195,7 +197,7 @@ impl<'a> Engine<'a> {
         let mut gradients: Vec<Option<Scaled<T>>> = self.plan.nodes.iter().map(|_| None).collect();
         for (r, own) in self.plan.roots.iter().zip(&totals) {
             let rest = Scalar { mantissa: all.mantissa / own.mantissa, exponent: all.exponent - own.exponent };
-            let mut one = Scaled::of(&[rest.mantissa], self.budget)?;
+            let mut one = Scaled::of(&[rest.mantissa], &self.room)?;
             one.exponent += rest.exponent;
             gradients[*r] = Some(one);
         }
@@ -239,7 +241,7 @@ impl<'a> Engine<'a> {
         );
         let tables: Vec<&Scaled<T>> =
             above.into_iter().chain(others.filter_map(|m| forward.tables[m].as_ref())).collect();
-        contract(&shape, &tables, self.fold, self.budget)
+        contract(&shape, &tables, self.fold, &self.room)
     }
     /// Sums node table times gradient to each of `vars`.
     fn read<T: Real>(
@@ -259,11 +261,11 @@ impl<'a> Engine<'a> {
             &self.shape([scope, scope].into_iter(), &sorted, &forward.cards),
             &[table, gradient],
             self.fold,
-            self.budget,
+            &self.room,
         )?;
         for v in free {
             let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
-            let one = contract(&shape, &[&joint], self.fold, self.budget)?;
+            let one = contract(&shape, &[&joint], self.fold, &self.room)?;
             marginals[v].iter_mut().enumerate().for_each(|(s, m)| *m = m.plus(one.scalar(s)));
         }
         Ok(())

@@ -1,14 +1,90 @@
-//! Entries of a table together with the budget they take.
+//! Entries of a table together with the budget they take, and blocks that wait to be used again.
 
 use super::real::Real;
+use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
 
-/// A vector and its reservation.
+/// A vector and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
 #[derive(Debug)]
-pub struct Held<T> {
+pub struct Held<T: Real> {
     /// The entries.
     pub items: Vec<T>,
-    _room: Reservation,
+    taken: Option<Reservation>,
+    home: Option<Room>,
+}
+
+/// A budget, and blocks under it that wait to be used again: a fresh page costs more than its traffic.
+#[derive(Clone, Debug)]
+pub struct Room {
+    budget: Budget,
+    spares: Arc<Spares>,
+}
+
+/// Blocks that wait, by type. What they take stays reserved.
+#[derive(Debug, Default)]
+pub struct Spares {
+    /// Of f64.
+    pub doubles: Mutex<Vec<Spare<f64>>>,
+    /// Of f32.
+    pub singles: Mutex<Vec<Spare<f32>>>,
+}
+
+/// A block that waits, and its reservation.
+pub type Spare<T> = (Vec<T>, Reservation);
+
+/// Bytes from which a block is worth keeping: smaller ones the allocator keeps itself.
+const KEPT: usize = 1 << 16;
+/// Blocks of a type that wait at one time, and the bytes that they may take together.
+const SPARES: usize = 16;
+const SPARE_BYTES: usize = 256 << 20;
+
+impl Room {
+    /// The room that `budget` gives.
+    pub fn new(budget: &Budget) -> Self {
+        Room { budget: budget.clone(), spares: Arc::default() }
+    }
+    /// Takes `bytes`; waiting blocks go where the budget would refuse.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
+        if bytes > self.budget.free() {
+            self.clear();
+        }
+        self.budget.reserve(bytes, purpose)
+    }
+    fn clear(&self) {
+        self.spares.doubles.lock().unwrap_or_else(|e| e.into_inner()).clear();
+        self.spares.singles.lock().unwrap_or_else(|e| e.into_inner()).clear();
+    }
+    /// The smallest waiting block of at least `len` items that is not much larger.
+    fn again<T: Real>(&self, len: usize) -> Option<Spare<T>> {
+        let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
+        let fits = |v: &Vec<T>| v.capacity() >= len && v.capacity() <= len + len / 2;
+        let fitting = spares.iter().enumerate().filter(|(_, s)| fits(&s.0));
+        let at = fitting.min_by_key(|(_, s)| s.0.capacity()).map(|(at, _)| at)?;
+        Some(spares.swap_remove(at))
+    }
+    fn keep<T: Real>(&self, block: Spare<T>) {
+        let most = SPARE_BYTES.min((self.budget.limit() / 16) as usize);
+        let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
+        let bytes = |s: &Spare<T>| s.0.capacity() * size_of::<T>();
+        spares.push(block);
+        while spares.len() > SPARES || spares.iter().map(bytes).sum::<usize>() > most {
+            spares.remove(0);
+        }
+    }
+}
+
+impl<T: Real> Drop for Held<T> {
+    fn drop(&mut self) {
+        let items = std::mem::take(&mut self.items);
+        if let (Some(taken), Some(home)) = (self.taken.take(), &self.home)
+            && items.capacity() * size_of::<T>() >= KEPT
+        {
+            home.keep((items, taken));
+        }
+    }
 }
 
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
@@ -37,39 +113,36 @@ fn large_pages(start: *mut u8, bytes: u64) {
 fn large_pages(_: *mut u8, _: u64) {}
 
 impl<T: Real> Held<T> {
-    /// `len` zeros, straight from the system: fresh pages are zero already, and the threads that fill them fault them in.
+    /// `len` numbers for the caller to overwrite: of a block that waited, or zeros straight from the system, where the threads
+    /// that fill them fault the pages in.
     ///
     /// # Errors
     /// `Resource` when the budget or the allocator refuses.
-    pub fn zeros(len: usize, budget: &Budget, purpose: &str) -> Result<Self> {
+    pub fn blank(len: usize, room: &Room, purpose: &str) -> Result<Self> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let room = budget.reserve(bytes, purpose)?;
-        let refused = || {
+        if bytes >= KEPT as u64
+            && let Some((mut items, taken)) = room.again::<T>(len)
+        {
+            // SAFETY: the block was allocated by `fresh` with as many zeros as its capacity, so all of it is initialised.
+            unsafe { items.set_len(items.capacity()) };
+            items.truncate(len);
+            return Ok(Held { items, taken: Some(taken), home: Some(room.clone()) });
+        }
+        let taken = Some(room.reserve(bytes, purpose)?);
+        let items = fresh(len).ok_or_else(|| {
             Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
                 .remedy("close other programs or give a smaller --memory, so that the network is sliced")
-        };
-        if len == 0 {
-            return Ok(Held { items: Vec::new(), _room: room });
-        }
-        let layout = std::alloc::Layout::array::<T>(len).map_err(|_| refused())?;
-        // SAFETY: the layout has a size above zero.
-        let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T>();
-        if start.is_null() {
-            return Err(refused());
-        }
-        large_pages(start.cast(), bytes);
-        // SAFETY: `start` was allocated by the global allocator for `len` items of `T`, and zero bits are the number 0 of f32
-        // and f64, the only types that implement `Real`.
-        let items = unsafe { Vec::from_raw_parts(start, len, len) };
-        Ok(Held { items, _room: room })
+        })?;
+        let home = (bytes >= KEPT as u64).then(|| room.clone());
+        Ok(Held { items, taken, home })
     }
     /// `len` items made by `make` from their numbers.
     ///
     /// # Errors
-    /// As [`Held::zeros`].
-    pub fn make(len: usize, budget: &Budget, purpose: &str, make: impl Fn(usize) -> T + Sync) -> Result<Self> {
+    /// As [`Held::blank`].
+    pub fn make(len: usize, room: &Room, purpose: &str, make: impl Fn(usize) -> T + Sync) -> Result<Self> {
         use rayon::prelude::*;
-        let mut out = Self::zeros(len, budget, purpose)?;
+        let mut out = Self::blank(len, room, purpose)?;
         if len < 1 << 15 {
             out.items.iter_mut().enumerate().for_each(|(at, slot)| *slot = make(at));
         } else {
@@ -77,4 +150,21 @@ impl<T: Real> Held<T> {
         }
         Ok(out)
     }
+}
+
+/// `len` zeros, or `None` where the system has no more memory.
+fn fresh<T: Real>(len: usize) -> Option<Vec<T>> {
+    if len == 0 {
+        return Some(Vec::new());
+    }
+    let layout = std::alloc::Layout::array::<T>(len).ok()?;
+    // SAFETY: the layout has a size above zero.
+    let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T>();
+    if start.is_null() {
+        return None;
+    }
+    large_pages(start.cast(), layout.size() as u64);
+    // SAFETY: `start` was allocated by the global allocator for `len` items of `T`, and zero bits are the number 0 of f32
+    // and f64, the only types that implement `Real`.
+    Some(unsafe { Vec::from_raw_parts(start, len, len) })
 }

@@ -21,7 +21,8 @@ pub enum Step<'a, T> {
 /// A loop that is compiled for every instruction set.
 trait Loop {
     /// Runs it; implementations are `#[inline(always)]`, so that they take the features of the caller.
-    fn run(self);
+    /// `FMA`: the machine multiplies and adds in one instruction.
+    fn run<const FMA: bool>(self);
 }
 
 /// Runs `work` over `len` entries with the widest vectors that the machine has.
@@ -38,19 +39,19 @@ fn widest(len: usize, work: impl Loop) {
             return unsafe { avx2(work) };
         }
     }
-    work.run();
+    work.run::<false>();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
 fn avx512(work: impl Loop) {
-    work.run();
+    work.run::<true>();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn avx2(work: impl Loop) {
-    work.run();
+    work.run::<true>();
 }
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
@@ -65,11 +66,35 @@ pub fn accumulate<T: Real>(
     struct Accumulate<'a, 't, T>(&'a mut [T], bool, T, &'a [Term<'t, T>], Step<'a, T>, &'a mut Vec<T>);
     impl<T: Real> Loop for Accumulate<'_, '_, T> {
         #[inline(always)]
-        fn run(self) {
-            plain(self.0, self.1, self.2, self.3, self.4, self.5);
+        fn run<const FMA: bool>(self) {
+            plain::<T, FMA>(self.0, self.1, self.2, self.3, self.4, self.5);
         }
     }
     widest(to.len(), Accumulate(to, first, constant, terms, step, scratch));
+}
+
+/// Every entry's exponential in its place.
+pub fn exponentials_in_place(items: &mut [f64]) {
+    struct Exponentials<'a>(&'a mut [f64]);
+    impl Loop for Exponentials<'_> {
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            self.0.iter_mut().for_each(|v| *v = super::logs::exp::<FMA>(*v));
+        }
+    }
+    widest(items.len(), Exponentials(items));
+}
+
+/// Every entry's logarithm in its place.
+pub fn logarithms_in_place(items: &mut [f64]) {
+    struct Logarithms<'a>(&'a mut [f64]);
+    impl Loop for Logarithms<'_> {
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            self.0.iter_mut().for_each(|v| *v = super::logs::ln::<FMA>(*v));
+        }
+    }
+    widest(items.len(), Logarithms(items));
 }
 
 /// `to = e^(from - shift)`.
@@ -77,8 +102,8 @@ pub fn exponentials<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
     struct Exponentials<'a, T>(&'a [f64], f64, &'a mut [T]);
     impl<T: Real> Loop for Exponentials<'_, T> {
         #[inline(always)]
-        fn run(self) {
-            self.2.iter_mut().zip(self.0).for_each(|(t, f)| *t = T::of(super::logs::exp(*f - self.1)));
+        fn run<const FMA: bool>(self) {
+            each(self.0, self.2, |f| T::of(super::logs::exp::<FMA>(f - self.1)));
         }
     }
     widest(to.len(), Exponentials(from, shift, to));
@@ -89,15 +114,57 @@ pub fn logarithms<T: Real>(from: &[T], shift: f64, to: &mut [f64]) {
     struct Logarithms<'a, T>(&'a [T], f64, &'a mut [f64]);
     impl<T: Real> Loop for Logarithms<'_, T> {
         #[inline(always)]
-        fn run(self) {
-            self.2.iter_mut().zip(self.0).for_each(|(t, f)| *t = super::logs::ln(f.f64()) + self.1);
+        fn run<const FMA: bool>(self) {
+            each(self.0, self.2, |f| super::logs::ln::<FMA>(f.f64()) + self.1);
         }
     }
     widest(to.len(), Logarithms(from, shift, to));
 }
 
+/// `to = of(from)`; slices as arguments of their own are known not to overlap.
 #[inline(always)]
-fn plain<T: Real>(
+fn each<T: Real, U: Real>(from: &[T], to: &mut [U], of: impl Fn(T) -> U) {
+    to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
+}
+
+/// The smallest and the largest nonzero value; (∞, 0) if there is none.
+pub fn ends<T: Real>(values: &[T]) -> (f64, f64) {
+    extremes(values, 0.0)
+}
+
+/// The least and the greatest finite logarithm; (∞, -∞) if there is none.
+pub fn log_ends(logs: &[f64]) -> (f64, f64) {
+    extremes(logs, f64::NEG_INFINITY)
+}
+
+/// The smallest and the largest value above `floor`.
+fn extremes<T: Real>(values: &[T], floor: f64) -> (f64, f64) {
+    struct Extremes<'a, T>(&'a [T], T, &'a mut [[T; 16]; 2]);
+    impl<T: Real> Loop for Extremes<'_, T> {
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            let Extremes(values, floor, found) = self;
+            let none = T::of(f64::INFINITY);
+            // Lanes of its own stay in registers.
+            let [mut low, mut high] = *found;
+            for chunk in values.chunks(16) {
+                for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
+                    let above = if *v > floor { *v } else { none };
+                    *l = if above < *l { above } else { *l };
+                    *h = if *v > *h { *v } else { *h };
+                }
+            }
+            *found = [low, high];
+        }
+    }
+    let mut found = [[T::of(f64::INFINITY); 16], [T::of(floor); 16]];
+    widest(values.len(), Extremes(values, T::of(floor), &mut found));
+    let [low, high] = found.map(|lanes| lanes.map(Real::f64));
+    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(floor, f64::max))
+}
+
+#[inline(always)]
+fn plain<T: Real, const FMA: bool>(
     to: &mut [T],
     first: bool,
     constant: T,
@@ -114,7 +181,12 @@ fn plain<T: Real>(
         }
         Step::LogAdd(peaks) => {
             total(constant, terms, scratch, to.len());
-            put(to, first, false, scratch.iter().zip(peaks).map(|(s, p)| T::of(super::logs::exp(s.f64() - p.f64()))));
+            put(
+                to,
+                first,
+                false,
+                scratch.iter().zip(peaks).map(|(s, p)| T::of(super::logs::exp::<FMA>(s.f64() - p.f64()))),
+            );
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The element types of tables.
 
+use super::held::{Spare, Spares};
+use std::sync::Mutex;
+
 /// f32 or f64.
 pub trait Real:
     Copy
@@ -25,6 +28,8 @@ pub trait Real:
     fn of(x: f64) -> Self;
     /// Widens to f64.
     fn f64(self) -> f64;
+    /// The blocks of this type that wait in `spares`.
+    fn spares(spares: &Spares) -> &Mutex<Vec<Spare<Self>>>;
     /// The larger.
     fn larger(self, other: Self) -> Self;
     /// `tile[column][row] = fold over k of a[k][row] * b[k][column]` for `rows` vectors of rows; see [`super::micro`].
@@ -34,7 +39,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $limit:expr, $lanes:expr, $micro:path, $lane:path) => {
+    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $lane:path) => {
         impl Real for $t {
             const LIMIT: i32 = $limit;
             const LANES: usize = $lanes;
@@ -44,6 +49,9 @@ macro_rules! real {
             }
             fn f64(self) -> f64 {
                 self as f64
+            }
+            fn spares(spares: &Spares) -> &Mutex<Vec<Spare<Self>>> {
+                &spares.$spares
             }
             fn larger(self, other: Self) -> Self {
                 if self < other { other } else { self }
@@ -57,5 +65,5 @@ macro_rules! real {
         }
     };
 }
-real!(f64, 1000, 8, super::micro::tile_f64, super::micro::lanes_f64);
-real!(f32, 120, 16, super::micro::tile_f32, super::micro::lanes_f32);
+real!(f64, doubles, 1000, 8, super::micro::tile_f64, super::micro::lanes_f64);
+real!(f32, singles, 120, 16, super::micro::tile_f32, super::micro::lanes_f32);

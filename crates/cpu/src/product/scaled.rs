@@ -1,16 +1,16 @@
 //! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the speed of the linear one.
 
-use super::held::Held;
+use super::gather::Picked;
+use super::held::{Held, Room};
 use super::lanes;
 use super::real::Real;
-use super::shape::offsets;
 use rayon::prelude::*;
-use zipfold_core::{Budget, Result};
+use zipfold_core::Result;
 use zipfold_plan::product::Scalar;
 
 /// The entries of a table.
 #[derive(Debug)]
-pub enum Data<T> {
+pub enum Data<T: Real> {
     /// Mantissas: the entry is `mantissa · 2^exponent`.
     Linear(Held<T>),
     /// Natural logarithms, for tables whose dynamic range exceeds the type: the entry is `e^log · 2^exponent`.
@@ -19,7 +19,7 @@ pub enum Data<T> {
 
 /// A table in the scaled form. Nonzero mantissas lie in [2^low, 2^high].
 #[derive(Debug)]
-pub struct Scaled<T> {
+pub struct Scaled<T: Real> {
     /// The entries.
     pub data: Data<T>,
     /// The common power of two.
@@ -41,29 +41,29 @@ impl<T: Real> Scaled<T> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn of(values: &[f64], budget: &Budget) -> Result<Self> {
-        Self::gathered(&Picked { values, base: 0, digits: &[(values.len(), 1)] }, Entries::Values, budget)
+    pub fn of(values: &[f64], room: &Room) -> Result<Self> {
+        Self::gathered(&Picked { values, base: 0, digits: &[(values.len(), 1)] }, Entries::Values, room)
     }
     /// The table that `picked` says, of values or of natural logarithms.
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn gathered(picked: &Picked<'_>, entries: Entries, budget: &Budget) -> Result<Self> {
+    pub fn gathered(picked: &Picked<'_>, entries: Entries, room: &Room) -> Result<Self> {
         match entries {
-            Entries::Values => Self::from_values(picked, budget),
-            Entries::Logs => Self::from_logs(picked, budget),
+            Entries::Values => Self::from_values(picked, room),
+            Entries::Logs => Self::from_logs(picked, room),
         }
     }
-    fn from_values(picked: &Picked<'_>, budget: &Budget) -> Result<Self> {
+    fn from_values(picked: &Picked<'_>, room: &Room) -> Result<Self> {
         // Bounds over the whole table hold for what is picked from it.
         let (low, high) = range(picked.values);
         let shift = -(low + high) / 2;
         if (high - low) / 2 >= T::LIMIT {
-            let mut logs = Held::zeros(picked.len(), budget, "a table")?;
+            let mut logs = Held::blank(picked.len(), room, "a table")?;
             picked.copy(&mut logs.items, |v| v.ln());
             return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
         }
-        let mut items = Held::zeros(picked.len(), budget, "a table")?;
+        let mut items = Held::blank(picked.len(), room, "a table")?;
         if shift == 0 {
             picked.copy(&mut items.items, T::of);
         } else {
@@ -78,19 +78,19 @@ impl<T: Real> Scaled<T> {
             high: high + shift + 1,
         })
     }
-    fn from_logs(picked: &Picked<'_>, budget: &Budget) -> Result<Self> {
-        let mut logs = Held::zeros(picked.len(), budget, "a table")?;
+    fn from_logs(picked: &Picked<'_>, room: &Room) -> Result<Self> {
+        let mut logs = Held::blank(picked.len(), room, "a table")?;
         picked.copy(&mut logs.items, |v| v);
-        let (low, high) = log_ends(&logs.items);
+        let (low, high) = lanes::log_ends(&logs.items);
         if low > high {
-            return Self::of(&vec![0.0; logs.items.len()], budget);
+            return Self::of(&vec![0.0; logs.items.len()], room);
         }
         let (low, high) = (low * std::f64::consts::LOG2_E, high * std::f64::consts::LOG2_E);
         if (high - low) / 2.0 >= f64::from(T::LIMIT) - 2.0 {
             return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
         }
         let middle = ((low + high) / 2.0).round();
-        let mut items = Held::zeros(logs.items.len(), budget, "a table")?;
+        let mut items = Held::blank(logs.items.len(), room, "a table")?;
         lanes::exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
         Ok(Scaled {
             data: Data::Linear(items),
@@ -103,9 +103,9 @@ impl<T: Real> Scaled<T> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn logs(&self, budget: &Budget) -> Result<Held<f64>> {
+    pub fn logs(&self, room: &Room) -> Result<Held<f64>> {
         let shift = self.exponent as f64 * std::f64::consts::LN_2;
-        let mut out = Held::zeros(self.len(), budget, "logarithms of a table")?;
+        let mut out = Held::blank(self.len(), room, "logarithms of a table")?;
         let chunks = out.items.par_chunks_mut(1 << 14).enumerate();
         match &self.data {
             Data::Linear(x) => {
@@ -175,90 +175,15 @@ pub enum Entries {
     Logs,
 }
 
-/// Part of a table, its variables in another order.
-#[derive(Debug)]
-pub struct Picked<'a> {
-    /// The table.
-    pub values: &'a [f64],
-    /// Where the part begins.
-    pub base: usize,
-    /// Domain size and stride in the table of each variable of the part, slowest first.
-    pub digits: &'a [(usize, usize)],
-}
-
-/// Entries whose offsets are kept in a list.
-const INNER: usize = 1 << 12;
-
-impl Picked<'_> {
-    fn len(&self) -> usize {
-        self.digits.iter().map(|(card, _)| card).product()
-    }
-    /// Writes `of` every entry to `to`: blocks of the fastest variables by one list of offsets, the rest by another.
-    fn copy<U: Real>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
-        // The fastest variables, as far as they lie in the same order; a longer block where that is short.
-        let (mut cut, mut len) = (self.digits.len(), 1);
-        while cut > 0 && self.digits[cut - 1].1 == len {
-            cut -= 1;
-            len *= self.digits[cut].0;
-        }
-        let straight = len >= 64;
-        while !straight && cut > 0 && len * self.digits[cut - 1].0 <= INNER {
-            cut -= 1;
-            len *= self.digits[cut].0;
-        }
-        let inner = if straight { Vec::new() } else { offsets(&self.digits[cut..]) };
-        let outer = offsets(&self.digits[..cut]);
-        let block = |to: &mut [U], start: &usize| {
-            let from = &self.values[self.base + start..];
-            if straight {
-                to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
-            } else {
-                to.iter_mut().zip(&inner).for_each(|(t, o)| *t = of(from[*o]));
-            }
-        };
-        if to.len() < 1 << 16 {
-            to.chunks_mut(len.max(1)).zip(&outer).for_each(|(to, start)| block(to, start));
-        } else {
-            to.par_chunks_mut(len.max(1)).zip(&outer).with_min_len(8).for_each(|(to, start)| block(to, start));
-        }
-    }
-}
-
-/// The least and the greatest finite logarithm; (∞, -∞) if there is none.
-fn log_ends(logs: &[f64]) -> (f64, f64) {
-    let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
-    for chunk in logs.chunks(8) {
-        for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
-            *l = if *v > f64::NEG_INFINITY && *v < *l { *v } else { *l };
-            *h = if *v > *h { *v } else { *h };
-        }
-    }
-    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max))
-}
-
 /// Exponents of the smallest and one above the largest nonzero value.
 fn range<T: Real>(values: &[T]) -> (i32, i32) {
     let (low, high) = if values.len() < 1 << 15 {
-        ends(values)
+        lanes::ends(values)
     } else {
         let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-        values.par_chunks(1 << 14).map(ends).reduce(|| (f64::INFINITY, 0.0), merge)
+        values.par_chunks(1 << 14).map(lanes::ends).reduce(|| (f64::INFINITY, 0.0), merge)
     };
     if high == 0.0 { (0, 0) } else { (exponent(low), exponent(high) + 1) }
-}
-
-/// The smallest and the largest nonzero value, over eight lanes.
-fn ends<T: Real>(values: &[T]) -> (f64, f64) {
-    let (mut low, mut high) = ([f64::INFINITY; 8], [0.0f64; 8]);
-    for chunk in values.chunks(8) {
-        for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
-            let v = v.f64();
-            let positive = if v > 0.0 { v } else { f64::INFINITY };
-            *l = if positive < *l { positive } else { *l };
-            *h = if v > *h { v } else { *h };
-        }
-    }
-    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(0.0, f64::max))
 }
 
 fn exponent(v: f64) -> i32 {

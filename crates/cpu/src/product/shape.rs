@@ -89,9 +89,15 @@ fn merge(digits: Vec<Digit>) -> Vec<Digit> {
 
 /// Offsets of all configurations of some digits, last fastest.
 pub fn offsets(digits: &[(usize, usize)]) -> Vec<usize> {
-    let mut out = vec![0];
-    for (card, stride) in digits {
-        out = out.iter().flat_map(|base| (0..*card).map(move |s| base + s * stride)).collect();
+    let mut out = Vec::with_capacity(digits.iter().map(|d| d.0).product());
+    out.push(0);
+    for (card, stride) in digits.iter().rev() {
+        let len = if *card == 0 { 0 } else { out.len() };
+        out.truncate(len);
+        for s in 1..*card {
+            out.extend_from_within(..len);
+            out[s * len..].iter_mut().for_each(|o| *o += s * stride);
+        }
     }
     out
 }

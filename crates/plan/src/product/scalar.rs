@@ -1,12 +1,18 @@
 //! One non-negative number as mantissa × 2^exponent, so that products of thousands of tables neither over- nor underflow.
 
 /// `mantissa · 2^exponent`; the mantissa is 0 or in [1, 2).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Scalar {
     /// 0, or in [1, 2).
     pub mantissa: f64,
     /// The power of two.
     pub exponent: i64,
+}
+
+impl Default for Scalar {
+    fn default() -> Self {
+        Scalar::ZERO
+    }
 }
 
 impl Scalar {

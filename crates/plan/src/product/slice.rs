@@ -74,6 +74,22 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
     out
 }
 
+/// Predicted seconds of every join over all slices, its gradients of the backward sweep included; by node, 0 for inputs.
+pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
+    let log2 = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
+    let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(log2).sum()).collect();
+    let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+    let of = |(at, node): (usize, &Node)| match &node.source {
+        Source::Input(_) => 0.0,
+        Source::Join(inputs) => {
+            let union = sizes[at] + node.summed.iter().map(log2).sum::<f64>();
+            let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
+            slices * (1.0 + gradients(plan, at)) * join_seconds(rates, union, entries, &sizes, inputs, sizes[at])
+        }
+    };
+    plan.nodes.iter().enumerate().map(of).collect()
+}
+
 /// Contractions of the backward sweep at one join.
 fn gradients(plan: &Plan, at: usize) -> f64 {
     match &plan.nodes[at].source {

@@ -99,7 +99,14 @@ fn worst(job: &Job, fold: &Fold, found: &[Vec<Span>]) -> f64 {
         Fold::Rows(f) => (f.root, matches!(f.op, RowOp::Max | RowOp::Argmax), 1),
         _ => return f64::NAN,
     };
-    let mut highest: Vec<f64> = found.iter().map(|s| if largest { -s[root].lo } else { s[root].hi }).collect();
+    // Of `rows` rows in a box the k-th value lies about as far into its bounds as the root of k's share of
+    // them: values of rows spread in some dimensions crowd at the far end.
+    let rows = ROWS[1].min(job.space.m).max(1) as f64;
+    let dims = Bounds::coordinates(&job.low, Side::Y).clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
+    let share = (k as f64 / rows).min(1.0).powf(1.0 / dims as f64);
+    let promised = |s: Span| s.lo + (s.hi - s.lo) * share;
+    let falling = |s: Span| if largest { Span { lo: -s.hi, hi: -s.lo } } else { s };
+    let mut highest: Vec<f64> = found.iter().map(|s| promised(falling(s[root]))).collect();
     // A value that is unknown promises nothing.
     highest.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f64::INFINITY);
     highest.sort_by(f64::total_cmp);

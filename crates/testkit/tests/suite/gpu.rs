@@ -72,7 +72,7 @@ fn check(folder: &str) {
     for (at, case) in cases.iter().filter(|c| c.rest.error.is_none()).step_by(every(8)).enumerate() {
         let problem = case.problem().unwrap();
         let data = case.data(&problem).unwrap();
-        let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap();
+        let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap().into_owned();
         let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
         let job = describe(&wide, data.clone()).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
@@ -152,7 +152,7 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
         formula.roots.push(root);
         texts.push((text, exact));
     }
-    job.low = Lowered::new(&formula, dim, false).unwrap();
+    job.low = std::sync::Arc::new(Lowered::new(&formula, dim, false).unwrap());
     (texts, job)
 }
 

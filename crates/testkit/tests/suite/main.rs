@@ -4,5 +4,6 @@ mod bounds;
 mod cases;
 mod formulas;
 mod gpu;
+mod jit;
 mod partials;
 mod prune;

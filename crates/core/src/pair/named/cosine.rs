@@ -4,11 +4,20 @@
 use super::{Domain, Named, Params, Scale, text, weighted, weighted_sum};
 
 /// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for rows of no components.
+/// Equal rows give 1 in bits: their inner product is that of each with itself, and by Cauchy and Schwarz no other rows
+/// come so near.
 pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
-    match dim {
-        Some(0) => format!("sum({a} * {b}) / (norm({a}) * norm({b}))"),
-        _ => format!("max(min(sum({a} / norm({a}) * ({b} / norm({b}))), 1), -1)"),
+    if dim == Some(0) {
+        return format!("sum({a} * {b}) / (norm({a}) * norm({b}))");
     }
+    let (u, v) = (format!("({a} / norm({a}))"), format!("({b} / norm({b}))"));
+    inner(&u, &v, "1")
+}
+
+/// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal ones.
+fn inner(u: &str, v: &str, same: &str) -> String {
+    let dot = format!("sum({u} * {v})");
+    format!("if({dot} == sum({u} * {u}) and {dot} == sum({v} * {v}), {same}, max(min({dot}, 1), -1))")
 }
 
 /// The cosine by its definition, for reference evaluations.
@@ -42,7 +51,8 @@ pub const COSINE_SIMILARITY: Named = Named {
     options: &[],
     formula: |f, params, dim| {
         let unit = |r: &str| format!("{r} / if(norm({r}) == 0, 1, norm({r}))");
-        text(f, &format!("sum(({}) * ({}))", unit("x"), unit("y")), params, dim)
+        let (u, v) = (format!("({})", unit("x")), format!("({})", unit("y")));
+        text(f, &inner(&u, &v, &format!("if(sum({u} * {v}) == 0, 0, 1)")), params, dim)
     },
     reference: |x, y, params| {
         let zero = |r: &[f64]| r.iter().all(|v| *v == 0.0);

@@ -4,16 +4,20 @@
 //! Tiles are over the *sorted* rows, so that shares, checkpoints and threads work as without pruning. Only folds whose
 //! answer does not depend on the order of pairs are pruned ([`zipfold_plan::prune::mode`]), so it has the same bits.
 
+mod form;
+mod nearby;
 mod sheet;
 mod tree;
 mod verdict;
 mod walk;
 
-use super::engine::{Sink, UnitState};
+use super::engine::{Sink, UnitState, compiled};
 use super::points::Distances;
 use super::program::compile;
 use super::rows::Rows;
 use super::vm::Vm;
+use crate::jit;
+use nearby::Nearby;
 use std::sync::atomic::AtomicBool;
 use tree::{Hoisted, Level, Tree};
 use walk::{GROUP, Walk};
@@ -42,6 +46,8 @@ pub struct Pruned<'j> {
     tree: Tree,
     /// Points of a histogram of distances, swept by their own kernel.
     distances: Option<Distances>,
+    /// Neighbours and pairs within a distance, found by their own kernels.
+    nearby: Option<Nearby<'j>>,
 }
 
 /// Rows in a leaf of points: their kernel needs no whole blocks.
@@ -67,23 +73,45 @@ impl<'j> Pruned<'j> {
         );
         let ((x, order_x), (y, order_y)) = (x, y);
         let of_y = order_y.as_deref().unwrap_or(&order_x);
-        let by_points = plan.family != "vm" && Distances::applies(job);
-        let leaf = if by_points { SMALL_LEAF } else { BLOCK };
-        let none = || Rows::empty(low.dim, 0, 0);
-        let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
-        let panels = || if by_points { none() } else { Rows::arranged_by_panel(low, &y.values, of_y) };
-        // Points meet leaves by groups, not by rows.
-        let singles: &[u32] = if by_points { &[] } else { &order_x };
-        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, &order_x, GROUP));
-        let columns = || (panels(), Tree::new(&y, of_y, leaf));
-        let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
-        let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
-        let vm = Vm { low, program: compile(low), x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa };
         let doubled = mode == prune::Mode::Doubled;
         let space = prune::walked(job, plan.prune);
+        // A family that is asked for by hand is taken at its word.
+        let own_kernels = !matches!(plan.choices.get("family").map(String::as_str), Some("vm" | "jit"));
+        let nearby = || Nearby::load(job, space, isa(plan), [(&x, &order_x), (&y, of_y)]);
+        let nearby = if own_kernels { nearby() } else { None };
+        let by_points = plan.family == "points" && Distances::applies(job);
+        let leaf = if by_points { SMALL_LEAF } else { BLOCK };
+        // Points meet leaves by groups, not by rows; clouds hold all they need.
+        let none = || Rows::empty(low.dim, 0, 0);
+        let own = by_points || nearby.is_some();
+        let (boxed_x, boxed_y): (&[u32], &[u32]) = if nearby.is_some() { (&[], &[]) } else { (&order_x, of_y) };
+        let singles: &[u32] = if own { &[] } else { &order_x };
+        let rows = || if own { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
+        let program = compile(low);
+        let code = if own { None } else { compiled(plan, low, &program, false) };
+        let lanes = if code.is_some() { jit::lanes::<f64>(plan.isa) } else { BLOCK };
+        let panels = || if own { none() } else { Rows::arranged_by_strip(low, &y.values, of_y, lanes) };
+        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, boxed_x, GROUP));
+        let columns = || (panels(), Tree::new(&y, boxed_y, leaf));
+        let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
+        let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
+        let vm = Vm { low, program, x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa, code };
         let best_first = looks_for_best(job);
-        let placed =
-            Pruned { job, vm, bounds, space, doubled, best_first, order_x, order_y, points, groups, tree, distances };
+        let placed = Pruned {
+            job,
+            vm,
+            bounds,
+            space,
+            doubled,
+            best_first,
+            order_x,
+            order_y,
+            points,
+            groups,
+            tree,
+            distances,
+            nearby,
+        };
         Some(placed)
     }
     /// Which rows of `side` the sorted ones are.
@@ -98,6 +126,9 @@ impl<'j> Pruned<'j> {
     /// # Errors
     /// Those of the sink, which is asked for room for the matches of joins; `Interrupted` when told to stop.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
+        if let Some(nearby) = &self.nearby {
+            return nearby.run(tiles, [self.order(Side::X), self.order(Side::Y)], sink, stop);
+        }
         let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
         let mut walk = Walk::new(self, start..end, sink, stop);
@@ -106,6 +137,10 @@ impl<'j> Pruned<'j> {
         }
         Ok(walk.finish())
     }
+}
+
+fn isa(plan: &Plan) -> crate::simd::Isa {
+    super::zips::isa(plan.isa)
 }
 
 /// Whether the one fold looks for the best values, and no cut-off decides too.

@@ -3,8 +3,8 @@
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::histogram::Counts;
 use crate::kernels::top_k::TopK;
-use crate::pairs::lanes::Lanes;
 use crate::pairs::points::Distances;
+use crate::pairs::vm::Scratch;
 use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::Job;
@@ -30,16 +30,15 @@ pub struct Run<'v> {
     pub row: usize,
     /// Sorted columns.
     pub cols: Range<usize>,
-    /// Values by root and number.
-    #[allow(clippy::vec_box, reason = "the form that the evaluator keeps them in")]
-    pub roots: &'v [Vec<Box<Lanes<f64>>>],
+    /// Values of the row.
+    pub values: &'v Scratch<f64>,
     /// Lane of the first column.
     pub lane: usize,
 }
 
 impl Run<'_> {
     fn values(&self, root: usize) -> &[f64] {
-        &self.roots[root][0][self.lane..self.lane + self.cols.len()]
+        &self.values.root(root)[0][self.lane..self.lane + self.cols.len()]
     }
 }
 
@@ -188,7 +187,7 @@ fn top_worst(tops: &[TopK<f64>]) -> f64 {
 fn bins(f: &Histogram, s: &mut HistogramState, run: &Run<'_>, order: [&[u32]; 2]) {
     let i = order[0][run.row] as usize;
     for (l, j) in run.cols.clone().enumerate() {
-        s.absorb(f, i, order[1][j] as usize, |r| run.roots[r][0][run.lane + l]);
+        s.absorb(f, i, order[1][j] as usize, |r| run.values.root(r)[0][run.lane + l]);
     }
 }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::Node;
 use zipfold_core::space::curve::{self, Coordinates};
 use zipfold_core::{Side, Table};
 
@@ -23,6 +24,14 @@ impl Hoisted {
     pub fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
         let width = Bounds::coordinates(low, side);
         let mut values = vec![0.0; table.rows() * width];
+        if let Some(columns) = raw_columns(low, side) {
+            values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = table.get(chunk * CHUNK + at, *c));
+                }
+            });
+            return Hoisted { values, width };
+        }
         values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
             let mut hoister = low.hoister(side);
             let mut row = vec![];
@@ -54,6 +63,17 @@ impl Hoisted {
         let at = *order.get(row)? as usize;
         Some(&self.values[at * self.width..][..self.width])
     }
+}
+
+/// The columns of the table that the hoisted values of a side are, where they are as given.
+fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
+    let nodes = low.streams[side as usize].iter().chain(&low.attrs[side as usize]);
+    let columns = nodes.map(|id| match low.formula.node(*id) {
+        Node::Row(s) if *s == side => Some(0..low.dim),
+        Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),
+        _ => None,
+    });
+    Some(columns.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride + b]` and

@@ -228,7 +228,7 @@ impl<'e, 'j> Walk<'e, 'j> {
                 seen[0] += run.len() as u64;
                 seen[1] += self.pruned.job.space.count(&one, &run);
                 if !self.settle(row - first, &one, &run)? {
-                    self.pruned.vm.eval(&mut self.scratch, row, leaf);
+                    self.pruned.vm.eval(&mut self.scratch, row, row + 1, leaf);
                     self.admit(row, leaf, &run);
                 }
             }
@@ -334,19 +334,19 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn admit(&mut self, row: usize, leaf: usize, run: &Range<usize>) {
         let job = self.pruned.job;
         let first = leaf * self.pruned.tree.leaf;
-        let roots = &self.scratch.roots;
+        let values = &self.scratch;
         let lanes = run.start - first..run.end - first;
-        let nan_at = |l: usize| roots.iter().any(|r| r[0][l].is_nan());
-        let clean = !roots.iter().any(|r| r[0][lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
+        let nan_at = |l: usize| values.all().iter().any(|v| v[l].is_nan());
+        let clean = !values.all().iter().any(|v| v[lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
         let near = job.near_root.zip(job.space.near.map(|r| r * r));
         if clean && near.is_none() {
             self.tally.counted += job.space.count(&(row..row + 1), run);
-            self.sheet.absorb(&Run { row, cols: run.clone(), roots, lane: lanes.start });
+            self.sheet.absorb(&Run { row, cols: run.clone(), values, lane: lanes.start });
             return;
         }
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !roots[root][0][l].le(&limit));
+            let far = near.is_some_and(|(root, limit)| !values.root(root)[0][l].le(&limit));
             let nan = !far && !clean && nan_at(l);
             let column = first + l;
             let cells = if self.pruned.doubled { job.space.count(&(row..row + 1), &(column..column + 1)) } else { 1 };
@@ -362,14 +362,14 @@ impl<'e, 'j> Walk<'e, 'j> {
             match (out, open) {
                 (false, None) => open = Some(l),
                 (true, Some(from)) => {
-                    self.sheet.absorb(&Run { row, cols: first + from..column, roots, lane: from });
+                    self.sheet.absorb(&Run { row, cols: first + from..column, values, lane: from });
                     open = None;
                 }
                 _ => {}
             }
         }
         if let Some(from) = open {
-            self.sheet.absorb(&Run { row, cols: first + from..run.end, roots, lane: from });
+            self.sheet.absorb(&Run { row, cols: first + from..run.end, values, lane: from });
         }
     }
 }

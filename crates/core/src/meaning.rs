@@ -1,0 +1,188 @@
+//! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered. The meanings of the last
+//! few problems are kept, since parsing and lowering take longer than a small matrix.
+
+use crate::describe::{Data, pair_formula, resolve};
+use crate::error::Result;
+use crate::fold::Fold;
+use crate::pair::lower::Lowered;
+use crate::pair::named::Params;
+use crate::pair::parse::{Param, Scope};
+use crate::pair::symmetry::{Symmetry, symmetry};
+use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
+use std::sync::{Arc, Mutex, TryLockError};
+
+/// The most meanings kept, and the most numbers and letters of a question that is.
+const KEPT: usize = 32;
+const LARGE: usize = 1 << 14;
+
+/// The latest meanings, the last used at the end.
+static LATEST: Mutex<Vec<(Question, Arc<Meaning>)>> = Mutex::new(vec![]);
+
+/// The meaning of a problem. Everything in it depends on the [`Question`] alone.
+#[derive(Debug)]
+pub(crate) struct Meaning {
+    /// The formula with a root for everything that the folds want, lowered.
+    pub low: Arc<Lowered>,
+    /// The folds, without their weights.
+    pub folds: Vec<Fold>,
+    /// The root that a cut-off compares.
+    pub near_root: Option<usize>,
+    /// Whether the value is the same with the rows exchanged.
+    pub symmetric: bool,
+}
+
+/// All that a meaning depends on.
+#[derive(Debug)]
+struct Question {
+    pair: PairSpec,
+    /// As completed from the data.
+    params: Params,
+    folds: Vec<FoldSpec>,
+    near: Option<f64>,
+    /// Dimensions of the periodic box.
+    cell: Option<usize>,
+    cols: [usize; 2],
+    names: [Option<Vec<String>>; 2],
+}
+
+impl Question {
+    fn of(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Self {
+        Question {
+            pair: problem.pair.clone(),
+            params: params.clone(),
+            folds: problem.folds.clone(),
+            near: problem.near,
+            cell,
+            cols: data.cols(),
+            names: data.names().map(|names| names.map(<[String]>::to_vec)),
+        }
+    }
+    fn is(&self, problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> bool {
+        let [a, b] = data.names();
+        self.cols == data.cols()
+            && self.cell == cell
+            && self.near == problem.near
+            && self.pair == problem.pair
+            && self.folds == problem.folds
+            && same(&self.params, params)
+            && self.names[0].as_deref() == a
+            && self.names[1].as_deref() == b
+    }
+}
+
+/// Whether options are the same to the bit: −0 and 0 are two options.
+fn same(a: &Params, b: &Params) -> bool {
+    let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits();
+    let param = |a: &Param, b: &Param| match (a, b) {
+        (Param::Number(a), Param::Number(b)) => bits(a, b),
+        (Param::Vector(a), Param::Vector(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b)),
+        _ => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && param(a, b))
+}
+
+/// The meaning of `problem` with `params` over rows like those of `data`, in a box of `cell` dimensions.
+///
+/// # Errors
+/// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not fit each other.
+pub(crate) fn meaning(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Result<Arc<Meaning>> {
+    // A lock that is taken is not waited for: a fork may have copied it taken.
+    let mut latest = match LATEST.try_lock() {
+        Ok(latest) => latest,
+        Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
+        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data).map(Arc::new),
+    };
+    if let Some(at) = latest.iter().rposition(|(q, _)| q.is(problem, params, cell, data)) {
+        latest[at..].rotate_left(1);
+        return Ok(latest[latest.len() - 1].1.clone());
+    }
+    let made = Arc::new(fresh(problem, params, cell, data)?);
+    if size(problem, params, data) <= LARGE {
+        if latest.len() == KEPT {
+            latest.remove(0);
+        }
+        latest.push((Question::of(problem, params, cell, data), made.clone()));
+    }
+    Ok(made)
+}
+
+fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Result<Meaning> {
+    let (mut formula, root) = pair_formula(problem, params, data)?;
+    formula.roots = vec![root];
+    let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
+    let resolved = problem.folds.iter().map(|spec| resolve(spec, &mut formula, &scope, data.x.cols()));
+    let folds = resolved.collect::<Result<_>>()?;
+    let near_root = problem.near.map(|near| crate::describe::near_root(&mut formula, near)).transpose()?;
+    crate::describe::check_cell(cell, &formula, data)?;
+    crate::describe::check_components(&formula, data, cell.is_some())?;
+    let low = Arc::new(Lowered::new(&formula, data.x.cols(), cell.is_some())?);
+    Ok(Meaning { low, folds, near_root, symmetric: symmetry(&formula) == Symmetry::Symmetric })
+}
+
+/// Numbers and letters of a question, and of what its folds are resolved to.
+fn size(problem: &Problem, params: &Params, data: &Data) -> usize {
+    let text = |t: &Option<String>| t.as_ref().map_or(0, String::len);
+    let numbers = |p: &Param| if let Param::Vector(v) = p { v.len() } else { 1 };
+    let bins = |a: &AxisSpec| text(&a.value) + a.bins.unwrap_or(100) + a.edges.as_ref().map_or(0, Vec::len);
+    let fold = |f: &FoldSpec| match f {
+        FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).fold(0, usize::saturating_add),
+        FoldSpec::Select { predicate, value, .. } => predicate.len() + text(value),
+        _ => 1,
+    };
+    let names = data.names().into_iter().flatten().flatten().map(String::len);
+    let params = problem.pair.params.values().chain(params.values()).map(numbers);
+    let parts = problem.folds.iter().map(fold).chain(params).chain(names);
+    parts.fold(text(&problem.pair.formula), usize::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::describe;
+    use crate::problem::{Input, NanPolicy, SCHEMA};
+    use crate::table::Table;
+
+    fn problem(formula: &str, params: &[(&str, f64)]) -> Problem {
+        let params = params.iter().map(|(k, v)| ((*k).to_string(), Param::Number(*v))).collect();
+        Problem {
+            schema: SCHEMA,
+            x: Input { name: "x".into(), columns: None, hash: None },
+            y: None,
+            pair: PairSpec { metric: None, formula: Some(formula.into()), params },
+            cells: None,
+            near: None,
+            cell: None,
+            folds: vec![FoldSpec::Matrix {}],
+            precision: None,
+            nan: NanPolicy::Propagate,
+        }
+    }
+
+    fn low(problem: &Problem, cols: usize) -> Arc<Lowered> {
+        let x = Table::f64(2, cols, vec![1.0; 2 * cols]).unwrap();
+        describe(problem, Data { x, y: None, weights: vec![None] }).unwrap().low
+    }
+
+    #[test]
+    fn a_question_asked_again_is_not_parsed_again() {
+        let asked = problem("sum(abs(x - y)) * kept_h", &[("kept_h", 2.0)]);
+        assert!(Arc::ptr_eq(&low(&asked, 3), &low(&asked, 3)));
+        // Another number of components, another value, another sign of zero: other questions.
+        assert!(!Arc::ptr_eq(&low(&asked, 3), &low(&asked, 4)));
+        let other = problem("sum(abs(x - y)) * kept_h", &[("kept_h", 0.0)]);
+        let negative = problem("sum(abs(x - y)) * kept_h", &[("kept_h", -0.0)]);
+        assert!(!Arc::ptr_eq(&low(&asked, 3), &low(&other, 3)));
+        assert!(!Arc::ptr_eq(&low(&other, 3), &low(&negative, 3)));
+    }
+
+    #[test]
+    fn only_the_latest_are_kept() {
+        let asked = problem("sum(x * y) + 0.125", &[]);
+        let first = low(&asked, 2);
+        for k in 0..=KEPT {
+            low(&problem(&format!("sum(x * y) + 0.125 + {k}"), &[]), 2);
+        }
+        assert!(!Arc::ptr_eq(&first, &low(&asked, 2)));
+        assert!(LATEST.lock().unwrap().len() <= KEPT);
+    }
+}

@@ -1,0 +1,235 @@
+//! The operations of formulas as instructions, with the bits of the evaluator in double precision.
+
+use super::ir::{Arg, Compare, Op, V};
+use super::steps::multiplied;
+use super::tile::{Tile, Val};
+use crate::pairs::program::{self, Inst, Src};
+use zipfold_core::number::Power;
+use zipfold_core::pair::tree::{Binary, Unary};
+
+impl Tile<'_> {
+    /// The value of an instruction for the current instance.
+    pub fn compute(&mut self, inst: &Inst) -> Val {
+        let a = self.operand(&inst.src[0]);
+        match inst.op {
+            program::Op::Unary(op) => self.unary(op, a),
+            program::Op::Binary(Binary::Pow) => match inst.src[1] {
+                Src::Const(p) => self.power(a, p),
+                _ => Val::Nothing,
+            },
+            program::Op::Binary(Binary::Div) => match reciprocal_of(&inst.src[1]) {
+                Some(factor) => {
+                    let factor = self.constant_of(factor);
+                    Val::V(self.two(Op::Mul, factor, a))
+                }
+                None => {
+                    let b = self.operand(&inst.src[1]);
+                    self.binary(Binary::Div, a, b)
+                }
+            },
+            program::Op::Binary(op) => {
+                let b = self.operand(&inst.src[1]);
+                self.binary(op, a, b)
+            }
+            program::Op::Select => {
+                let (yes, no) = (self.operand(&inst.src[1]), self.operand(&inst.src[2]));
+                let m = self.truth(a);
+                let no = self.number(no);
+                let yes = self.arg(yes);
+                Val::V(self.three(Op::Blend, Arg::V(m), Arg::V(no), yes))
+            }
+        }
+    }
+    fn three(&mut self, op: Op, a: Arg, b: Arg, c: Arg) -> V {
+        let dst = self.vector();
+        self.list.push(op, dst, [a, b, c]);
+        dst
+    }
+    fn two(&mut self, op: Op, a: Val, b: Val) -> V {
+        let a = self.number(a);
+        let b = self.arg(b);
+        self.three(op, Arg::V(a), b, Arg::No)
+    }
+    fn one(&mut self, op: Op, a: Val) -> V {
+        let a = self.arg(a);
+        self.three(op, a, Arg::No, Arg::No)
+    }
+    /// Of two operands in any order, the one in memory last.
+    fn ordered(a: Val, b: Val) -> (Val, Val) {
+        if matches!(a, Val::M(_, true)) { (b, a) } else { (a, b) }
+    }
+    fn compare(&mut self, how: Compare, a: Val, b: Val) -> V {
+        let a = self.number(a);
+        let b = self.arg(b);
+        let dst = self.mask_register();
+        self.list.push(Op::Compare(how), dst, [Arg::V(a), b, Arg::No]);
+        dst
+    }
+    fn truth_op(&mut self, op: Op, a: V, b: V) -> V {
+        let dst = self.mask_register();
+        self.list.push(op, dst, [Arg::V(a), Arg::V(b), Arg::No]);
+        dst
+    }
+    fn constant_of(&mut self, v: f64) -> Val {
+        Val::V(self.number_constant(v))
+    }
+    /// A value as a truth value: not 0.
+    pub fn truth(&mut self, val: Val) -> V {
+        match val {
+            Val::Mask(m) => m,
+            other => {
+                let zero = self.constant_of(0.0);
+                let v = Val::V(self.number(other));
+                self.compare(Compare::Ne, v, zero)
+            }
+        }
+    }
+    fn sign_bit(&self) -> u64 {
+        if self.geo.size == 4 { 1 << 31 } else { 1 << 63 }
+    }
+    fn unary(&mut self, op: Unary, a: Val) -> Val {
+        match op {
+            Unary::Neg => {
+                let sign = Val::V(self.constant(self.sign_bit()));
+                Val::V(self.two(Op::Xor, sign, a))
+            }
+            Unary::Abs => {
+                let rest = Val::V(self.constant(self.sign_bit() - 1));
+                Val::V(self.two(Op::And, rest, a))
+            }
+            Unary::Sqrt => Val::V(self.one(Op::Sqrt, a)),
+            Unary::Round => Val::V(self.one(Op::Round(0), a)),
+            Unary::Floor => Val::V(self.one(Op::Round(1), a)),
+            Unary::Ceil => Val::V(self.one(Op::Round(2), a)),
+            Unary::Sign => {
+                let (zero, one, less) = (self.constant_of(0.0), self.constant_of(1.0), self.constant_of(-1.0));
+                let v = Val::V(self.number(a));
+                let above = self.compare(Compare::Lt, zero, v);
+                let below = self.compare(Compare::Lt, v, zero);
+                let high = self.blend(above, v, one);
+                Val::V(self.blend(below, Val::V(high), less))
+            }
+            Unary::IsNan => {
+                let v = Val::V(self.number(a));
+                Val::Mask(self.compare(Compare::Unordered, v, v))
+            }
+            Unary::Not => self.not(a),
+            // Others are called.
+            _ => Val::Nothing,
+        }
+    }
+    fn blend(&mut self, m: V, no: Val, yes: Val) -> V {
+        let no = self.number(no);
+        let yes = self.arg(yes);
+        self.three(Op::Blend, Arg::V(m), Arg::V(no), yes)
+    }
+    fn not(&mut self, a: Val) -> Val {
+        match a {
+            Val::Mask(m) => {
+                let ones = if self.geo.wide { m } else { self.constant(u64::MAX >> (64 - 8 * self.geo.size)) };
+                Val::Mask(self.truth_op(Op::MaskNot, m, ones))
+            }
+            other => {
+                let zero = self.constant_of(0.0);
+                let v = Val::V(self.number(other));
+                Val::Mask(self.compare(Compare::Eq, v, zero))
+            }
+        }
+    }
+    /// A function of two operands.
+    pub fn binary(&mut self, op: Binary, a: Val, b: Val) -> Val {
+        let logic = |t: &mut Self, op: Op| {
+            let (a, b) = (t.truth(a), t.truth(b));
+            Val::Mask(t.truth_op(op, a, b))
+        };
+        let (low, high) = Self::ordered(a, b);
+        match op {
+            Binary::Add => Val::V(self.two(Op::Add, low, high)),
+            Binary::Sub => Val::V(self.two(Op::Sub, a, b)),
+            Binary::Mul => Val::V(self.two(Op::Mul, low, high)),
+            Binary::Div => Val::V(self.two(Op::Div, a, b)),
+            Binary::Min => Val::V(self.extreme(false, a, b)),
+            Binary::Max => Val::V(self.extreme(true, a, b)),
+            Binary::And => logic(self, Op::MaskAnd),
+            Binary::Or => logic(self, Op::MaskOr),
+            Binary::Xor => logic(self, Op::MaskXor),
+            Binary::Lt => Val::Mask(self.compare(Compare::Lt, a, b)),
+            Binary::Le => Val::Mask(self.compare(Compare::Le, a, b)),
+            Binary::Eq => Val::Mask(self.compare(Compare::Eq, a, b)),
+            Binary::Ne => Val::Mask(self.compare(Compare::Ne, a, b)),
+            // Others are called.
+            Binary::Pow | Binary::Atan2 => Val::Nothing,
+        }
+    }
+    /// The smaller or larger, zeros ordered by sign, NaN if either is.
+    fn extreme(&mut self, max: bool, a: Val, b: Val) -> V {
+        let (a, b) = (Val::V(self.number(a)), Val::V(self.number(b)));
+        if self.geo.wide {
+            let out = self.two(Op::Range(if max { 5 } else { 4 }), a, b);
+            let odd = self.compare(Compare::Unordered, a, b);
+            let (a, b) = (self.arg(a), self.arg(b));
+            self.list.push(Op::AddIf, out, [Arg::V(odd), a, b]);
+            return out;
+        }
+        // Equal numbers differ in the sign of zero at most, so both orders together have the right one.
+        let (op, join) = if max { (Op::Max, Op::And) } else { (Op::Min, Op::Or) };
+        let (there, back) = (self.two(op, a, b), self.two(op, b, a));
+        let out = self.two(join, Val::V(there), Val::V(back));
+        let odd = self.compare(Compare::Unordered, a, b);
+        self.two(Op::Or, Val::V(out), Val::V(odd))
+    }
+    /// a^p for an exponent that multiplications serve, in the order of `core/number`.
+    fn power(&mut self, a: Val, p: f64) -> Val {
+        let x = self.number(a);
+        match multiplied(p, self.geo.size == 4) {
+            Some(Power::Whole(n)) => Val::V(self.whole(x, n)),
+            Some(Power::Halves(n)) => {
+                let root = self.one(Op::Sqrt, Val::V(x));
+                let power = match n.abs() {
+                    1 => root,
+                    n => {
+                        let whole = self.whole(x, n / 2);
+                        self.two(Op::Mul, Val::V(root), Val::V(whole))
+                    }
+                };
+                let zero = self.constant_of(0.0);
+                let power = self.two(Op::Add, Val::V(power), zero);
+                Val::V(if n < 0 { self.reciprocal(power) } else { power })
+            }
+            _ => Val::Nothing,
+        }
+    }
+    fn reciprocal(&mut self, v: V) -> V {
+        let one = self.constant_of(1.0);
+        self.two(Op::Div, one, Val::V(v))
+    }
+    fn whole(&mut self, x: V, n: i32) -> V {
+        let (mut result, mut square, mut left) = (None, x, n.unsigned_abs());
+        while left > 0 {
+            if left & 1 == 1 {
+                result = Some(match result {
+                    Some(r) => self.two(Op::Mul, Val::V(r), Val::V(square)),
+                    None => square,
+                });
+            }
+            left >>= 1;
+            if left > 0 {
+                square = self.two(Op::Mul, Val::V(square), Val::V(square));
+            }
+        }
+        let result = match result {
+            Some(v) => v,
+            None => self.number_constant(1.0),
+        };
+        if n < 0 { self.reciprocal(result) } else { result }
+    }
+}
+
+/// 1/v of a power of two: multiplying by it rounds as dividing by v does.
+fn reciprocal_of(src: &Src) -> Option<f64> {
+    let Src::Const(v) = src else { return None };
+    // Far from the ends of both precisions.
+    let plain =
+        v.to_bits() & ((1 << 52) - 1) == 0 && (-100..=100).contains(&(((v.to_bits() >> 52) & 0x7ff) as i32 - 1023));
+    plain.then(|| 1.0 / v)
+}

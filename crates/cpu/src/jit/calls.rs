@@ -1,0 +1,117 @@
+//! Functions without instructions of their own: called from generated code on buffers of numbers, with the bits of the
+//! evaluator.
+
+use crate::pairs::lanes::Real;
+use zipfold_core::number::{self, Power};
+use zipfold_core::pair::eval;
+use zipfold_core::pair::tree::{Binary, Unary};
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Call {
+    /// A function of one number.
+    Unary(Unary),
+    /// A power by an exponent of its own for each number.
+    Pow,
+    /// A power by the first number of the second operand.
+    PowConst,
+    /// The angle of a point.
+    Atan2,
+}
+
+const LIST: [Call; 18] = [
+    Call::Pow,
+    Call::PowConst,
+    Call::Atan2,
+    Call::Unary(Unary::Exp),
+    Call::Unary(Unary::Log),
+    Call::Unary(Unary::Log2),
+    Call::Unary(Unary::Log10),
+    Call::Unary(Unary::Log1p),
+    Call::Unary(Unary::Expm1),
+    Call::Unary(Unary::Sin),
+    Call::Unary(Unary::Cos),
+    Call::Unary(Unary::Tan),
+    Call::Unary(Unary::Asin),
+    Call::Unary(Unary::Acos),
+    Call::Unary(Unary::Atan),
+    Call::Unary(Unary::Sinh),
+    Call::Unary(Unary::Cosh),
+    Call::Unary(Unary::Tanh),
+];
+
+impl Call {
+    /// The number by which generated code names it.
+    pub fn number(self) -> usize {
+        LIST.iter().position(|c| *c == self).unwrap_or(0)
+    }
+    /// Whether it has two operands.
+    pub fn is_binary(self) -> bool {
+        !matches!(self, Call::Unary(_))
+    }
+}
+
+/// The signature of what generated code calls: number of the function, how many numbers, results, operands.
+pub type Function<T> = unsafe extern "sysv64" fn(usize, usize, *mut T, *const T, *const T);
+
+/// The function compiled for an instruction set.
+pub fn function<T: Real>(wide: bool) -> Function<T> {
+    if wide { on_avx512::<T> } else { on_avx2::<T> }
+}
+
+/// # Safety
+/// The machine has AVX-512; the pointers are good for `n` numbers each (the second operand, where the function has one).
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
+unsafe extern "sysv64" fn on_avx512<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+    // SAFETY: the caller's promise; operands and results do not overlap in a frame.
+    unsafe { apply(call, n, out, a, b) }
+}
+
+/// # Safety
+/// The machine has AVX2; the pointers are good for `n` numbers each (the second operand, where the function has one).
+#[target_feature(enable = "avx2")]
+unsafe extern "sysv64" fn on_avx2<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+    // SAFETY: the caller's promise; operands and results do not overlap in a frame.
+    unsafe { apply(call, n, out, a, b) }
+}
+
+/// # Safety
+/// The pointers are good for `n` numbers each (the second operand, where the function has one).
+#[inline(always)]
+unsafe fn apply<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+    let Some(call) = LIST.get(call) else { return };
+    // SAFETY: the caller's promise.
+    let (out, a) = unsafe { (std::slice::from_raw_parts_mut(out, n), std::slice::from_raw_parts(a, n)) };
+    let second = if call.is_binary() { n } else { 0 };
+    // SAFETY: the caller's promise; no number is read where there is no second operand.
+    let b = unsafe { std::slice::from_raw_parts(if second == 0 { a.as_ptr() } else { b }, second) };
+    match call {
+        Call::Unary(Unary::Exp) => each(out, a, number::exp),
+        Call::Unary(Unary::Log) => each(out, a, number::log),
+        Call::Unary(Unary::Log1p) => each(out, a, number::log1p),
+        Call::Unary(op) => each(out, a, |v| eval::unary(*op, v)),
+        Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
+        Call::Pow => pairs(out, a, b, number::pow),
+        Call::PowConst => power(out, a, b.first().map_or(1.0, |p| p.wide())),
+    }
+}
+
+#[inline(always)]
+fn power<T: Real>(out: &mut [T], a: &[T], p: f64) {
+    match Power::of(p) {
+        Power::Whole(n) => each(out, a, |v| number::powi(v, n)),
+        Power::Halves(n) => each(out, a, |v| number::pow_halves(v, n)),
+        Power::Real(p) => each(out, a, |v| number::pow_real(v, p)),
+        Power::Rare(p) => each(out, a, |v| number::pow(v, p)),
+    }
+}
+
+#[inline(always)]
+fn each<T: Real>(out: &mut [T], a: &[T], f: impl Fn(f64) -> f64) {
+    out.iter_mut().zip(a).for_each(|(o, a)| *o = T::of(f(a.wide())));
+}
+
+#[inline(always)]
+fn pairs<T: Real>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(f64, f64) -> f64) {
+    out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = T::of(f(a.wide(), b.wide())));
+}

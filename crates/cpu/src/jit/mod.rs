@@ -1,0 +1,235 @@
+//! Family *jit*: any formula as straight-line AVX2 or AVX-512 code for a register tile.
+//!
+//! A tile is R rows of x and one vector of lanes of y (or one row and S vectors): as many accumulators as registers hold. The
+//! components run in a loop inside the code, in ascending order; f64 is never contracted, so it has the bits of the
+//! evaluator (`pairs/vm.rs`). Functions without instructions are called on the lanes of a whole tile.
+
+#[cfg(target_arch = "x86_64")]
+mod arithmetic;
+mod calls;
+#[cfg(target_arch = "x86_64")]
+mod encode;
+mod ir;
+mod memory;
+#[cfg(target_arch = "x86_64")]
+mod registers;
+mod steps;
+#[cfg(target_arch = "x86_64")]
+mod tile;
+
+pub use memory::{Aligned, is_executable};
+
+use crate::pairs::lanes::Real;
+use crate::pairs::program::Program;
+use ir::Geometry;
+#[cfg(target_arch = "x86_64")]
+use ir::Head;
+use std::ops::Range;
+use zipfold_core::fold::BLOCK;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_plan::Isa;
+
+/// Rows that one evaluation covers at most: their results stay in the first-level cache.
+pub const GROUP: usize = 16;
+
+/// A compiled formula.
+#[derive(Debug)]
+pub struct Code<T> {
+    #[cfg(target_arch = "x86_64")]
+    pages: memory::Executable,
+    /// Tiles of several rows and of one row, and where their code begins.
+    tiles: [(Geometry, usize); 2],
+    frame: usize,
+    pool: Aligned<T>,
+    vectors: Aligned<T>,
+}
+
+/// Where the operands of an evaluation lie. Pointers are to the first row and to the first strip.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands<T> {
+    /// Hoisted vectors of the first row of x; rows follow each other.
+    pub x: *const T,
+    /// Its numbers.
+    pub x_attr: *const T,
+    /// Strips of a block of y.
+    pub y: *const T,
+    /// Numbers of its lanes.
+    pub y_attr: *const T,
+    /// Differences in a box: by row, component, lane.
+    pub deltas: *const T,
+    /// Recognised reductions of the first row.
+    pub zips: *const T,
+    /// Results: by row, number, lane.
+    pub out: *mut T,
+}
+
+/// Lanes of a strip of y on `isa`.
+pub fn lanes<T>(isa: Isa) -> usize {
+    if isa == Isa::Avx512 { 64 / size_of::<T>() } else { 32 / size_of::<T>() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl<T: Real> Code<T> {
+    /// No code for this architecture.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool) -> Result<Self, &'static str> {
+        Err("the jit knows AVX2 and AVX-512 only")
+    }
+    /// # Safety
+    /// Never called: there is no code.
+    pub unsafe fn run(&self, _: &mut [f64], _: usize, _: &Operands<T>) {}
+    /// Numbers that a frame takes.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<T: Real> Code<T> {
+    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too.
+    ///
+    /// # Errors
+    /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
+    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool) -> Result<Self, &'static str> {
+        if isa == Isa::Scalar {
+            return Err("the jit knows AVX2 and AVX-512 only");
+        }
+        let steps = steps::steps(low, program, size_of::<T>() == 4, given)?;
+        let mut maker = Maker { steps: &steps, low, isa, pool: vec![], bytes: vec![], frame: 0 };
+        let strips = BLOCK / lanes::<T>(isa);
+        let many = maker.best::<T>(&[(8, 1), (6, 1), (4, 1), (2, 1), (1, 1)])?;
+        let one = maker.best::<T>(&[(1, strips.min(8)), (1, 4), (1, 2), (1, 1)])?;
+        let mut pool = Aligned::zeros(maker.pool.len());
+        for (to, bits) in pool.iter_mut().zip(&maker.pool) {
+            *to = T::of_bits(*bits);
+        }
+        let mut vectors = Aligned::zeros(low.constants.len() * low.dim);
+        vectors.iter_mut().zip(low.constants.iter().flatten()).for_each(|(to, v)| *to = T::of(*v));
+        let pages =
+            memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
+        Ok(Code { pages, tiles: [many, one], frame: maker.frame, pool, vectors })
+    }
+    /// Numbers that a frame takes.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+    /// Evaluates `rows` rows against the lanes of a block.
+    ///
+    /// # Safety
+    /// The operands are those of the compiled formula: `rows` rows of x, a block of y in strips, and room for the results of
+    /// `rows` rows; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
+    pub unsafe fn run(&self, frame: &mut [f64], rows: usize, operands: &Operands<T>) {
+        let (many, one) = (&self.tiles[0], &self.tiles[1]);
+        let tiled = rows / many.0.rows * many.0.rows;
+        for (tile, rows) in [(many, 0..tiled), (one, tiled..rows)] {
+            // SAFETY: the caller's promise.
+            unsafe { self.tiles(tile, frame, rows, operands) };
+        }
+    }
+    /// Runs a tile over `rows`, strip by strip.
+    ///
+    /// # Safety
+    /// As [`Self::run`]; `rows` is a multiple of the tile's.
+    unsafe fn tiles(&self, tile: &(Geometry, usize), frame: &mut [f64], rows: Range<usize>, at: &Operands<T>) {
+        let (geo, entry) = tile;
+        let lanes = geo.lanes() * geo.strips;
+        // SAFETY: the pages hold a function of this signature at `entry`.
+        let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
+        for lane in (0..BLOCK).step_by(lanes) {
+            for row in rows.clone().step_by(geo.rows) {
+                let head = Head {
+                    x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),
+                    x_attr: at.x_attr.wrapping_add(row * geo.attrs).cast(),
+                    y: at.y.wrapping_add(lane * geo.streams[1] * geo.dim).cast(),
+                    y_attr: at.y_attr.wrapping_add(lane).cast(),
+                    vectors: self.vectors.as_ptr().cast(),
+                    deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
+                    zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
+                    out: at.out.wrapping_add(row * geo.numbers * BLOCK + lane).cast(),
+                    pool: self.pool.as_ptr().cast(),
+                    slice: 0,
+                };
+                let start = frame.as_mut_ptr().cast::<Head>();
+                // SAFETY: a frame begins with room for its head.
+                unsafe { start.write(head) };
+                function(start);
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+struct Maker<'s> {
+    steps: &'s steps::Steps,
+    low: &'s Lowered,
+    isa: Isa,
+    pool: Vec<u64>,
+    bytes: Vec<u8>,
+    frame: usize,
+}
+
+/// Instructions of a tile, before the tile is made smaller.
+#[cfg(target_arch = "x86_64")]
+const LONGEST: usize = 6000;
+
+#[cfg(target_arch = "x86_64")]
+impl Maker<'_> {
+    /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the last that can be written.
+    fn best<T: Real>(&mut self, shapes: &[(usize, usize)]) -> Result<(Geometry, usize), &'static str> {
+        let mut last = Err("no tile fits registers and addresses");
+        for (at, shape) in shapes.iter().enumerate() {
+            let geo = self.geometry::<T>(*shape);
+            let Some((list, placement, spare)) = self.placed(geo) else { continue };
+            let good = placement.spilled == 0 && list.insts.len() <= LONGEST && placement.frame <= tile::FRAME / 16;
+            let good = good && encode::fits(&list);
+            if !good && at + 1 < shapes.len() {
+                continue;
+            }
+            if placement.frame > tile::FRAME || !encode::fits(&list) {
+                break;
+            }
+            let function = calls::function::<T>(geo.wide) as usize as u64;
+            let entry = self.bytes.len().next_multiple_of(64);
+            if let Ok(bytes) = encode::encode(&list, &placement, geo, spare, function) {
+                self.bytes.resize(entry, 0xcc);
+                self.bytes.extend(bytes);
+                self.frame = self.frame.max(placement.frame as usize / 8);
+                last = Ok((geo, entry));
+                break;
+            }
+        }
+        last
+    }
+    fn geometry<T>(&self, (rows, strips): (usize, usize)) -> Geometry {
+        Geometry {
+            rows,
+            strips,
+            wide: self.isa == Isa::Avx512,
+            size: size_of::<T>(),
+            dim: self.low.dim,
+            streams: [self.low.streams[0].len(), self.low.streams[1].len()],
+            attrs: self.low.attrs[0].len(),
+            numbers: self.steps.numbers,
+        }
+    }
+    /// The listing of a tile with its registers, and the first register kept free.
+    fn placed(&mut self, geo: Geometry) -> Option<(ir::Listing, registers::Placement, u8)> {
+        for truths in [false, true] {
+            let (list, frame) = tile::tile(self.steps, geo, &mut self.pool, truths);
+            let all = if geo.wide { 32 } else { 16 };
+            for vectors in [all, all - 3] {
+                let supply = registers::Supply { vectors, masks: (1, 8) };
+                match registers::place(&list, supply, frame, geo.vector()) {
+                    Some(placement) if !placement.in_memory || vectors < all => {
+                        return Some((list, placement, vectors));
+                    }
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+        None
+    }
+}

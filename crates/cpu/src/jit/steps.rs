@@ -1,0 +1,359 @@
+//! A program made ready for the jit: recognised reductions and operators of users as instructions, what nobody reads
+//! left out, and where calls of functions cut the instructions into segments.
+
+use super::calls::Call;
+use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
+use std::collections::HashMap;
+use zipfold_core::number::Power;
+use zipfold_core::pair::lower::{Lowered, ZipForm};
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
+
+/// How values of components are folded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A named reduction.
+    Named(Reduce),
+    /// Σ a·b with one rounding a component; single precision only.
+    Fused(Src, Src),
+    /// A user's operator: the result of its instructions, and the initial value.
+    User(Src, Option<Src>),
+    /// A recognised form whose value the dense kernels give; its number.
+    Given(usize),
+}
+
+/// An accumulator.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// How.
+    pub kind: Kind,
+    /// What is folded.
+    pub src: Src,
+    /// Register of the accumulator and result.
+    pub dst: usize,
+}
+
+/// One thing to do for an instance.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// An instruction; of the operator of accumulator `.1`, where given.
+    Inst(Inst, Option<usize>),
+    /// Accumulator `.0` takes its component.
+    Fold(usize),
+    /// Number `.1` of a result is operand `.0`; the component is added where `.2`.
+    Out(Src, usize, bool),
+}
+
+/// A loop over components.
+#[derive(Clone, Debug, Default)]
+pub struct Loop {
+    /// Before it.
+    pub before: Vec<Step>,
+    /// For each component.
+    pub body: Vec<Step>,
+    /// Accumulators.
+    pub folds: Vec<Fold>,
+}
+
+/// A program made ready.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    /// Loops, in order; the tail of vector-valued roots is the last, without accumulators.
+    pub loops: Vec<Loop>,
+    /// After them.
+    pub finish: Vec<Step>,
+    /// Registers, those added included.
+    pub registers: usize,
+    /// Numbers of a result.
+    pub numbers: usize,
+    /// Whether functions are called.
+    pub calls: bool,
+    /// Registers that are read in another segment than the one that writes them.
+    pub crossing: Vec<bool>,
+}
+
+struct Maker<'p> {
+    low: &'p Lowered,
+    single: bool,
+    given: bool,
+    zips: usize,
+    registers: usize,
+}
+
+/// Makes `program` ready; `single` precision, recognised forms `given` by the dense kernels.
+///
+/// # Errors
+/// What the jit cannot express.
+pub fn steps(low: &Lowered, program: &Program, single: bool, given: bool) -> Result<Steps, &'static str> {
+    let mut maker = Maker { low, single, given, zips: 0, registers: program.registers };
+    let mut out = Steps::default();
+    for stage in &program.stages {
+        out.loops.push(maker.stage(stage)?);
+    }
+    let plain = |list: &[Inst]| list.iter().map(|i| Step::Inst(*i, None)).collect::<Vec<_>>();
+    out.finish = plain(&program.finish);
+    let mut tail = vec![];
+    for (at, parts) in program.roots.iter().enumerate() {
+        let vector = is_vector_root(low, at);
+        for (n, part) in parts.iter().enumerate() {
+            let to = if vector { &mut tail } else { &mut out.finish };
+            to.push(Step::Out(*part, out.numbers + n, vector));
+        }
+        out.numbers += low.formula.width(at, low.dim);
+    }
+    if !tail.is_empty() {
+        // The tail may read what is computed after the loops.
+        let scalars = std::mem::take(&mut out.finish);
+        let body = plain(&program.tail).into_iter().chain(tail).collect();
+        out.loops.push(Loop { before: scalars, body, folds: vec![] });
+    }
+    out.registers = maker.registers;
+    out.crossing = crossing(&out);
+    let calls = all(&out).any(|s| call(s, single).is_some());
+    out.calls = calls;
+    Ok(out)
+}
+
+fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
+    steps.loops.iter().flat_map(|l| l.before.iter().chain(&l.body)).chain(&steps.finish)
+}
+
+impl Maker<'_> {
+    fn stage(&mut self, stage: &StageProgram) -> Result<Loop, &'static str> {
+        let mut body = stage.body.clone();
+        let mut after = vec![];
+        let mut folds = vec![];
+        for acc in &stage.accs {
+            let fold = match acc {
+                Acc::Named(Reduce::Prod, ..) | Acc::User(..) if self.single => {
+                    return Err("products and operators of users are accumulated in double precision");
+                }
+                Acc::Named(op, src, dst) => Fold { kind: Kind::Named(*op), src: *src, dst: *dst },
+                Acc::Zip(.., dst) if self.given => {
+                    self.zips += 1;
+                    Fold { kind: Kind::Given(self.zips - 1), src: Src::Const(0.0), dst: *dst }
+                }
+                Acc::Zip(form, sx, sy, dst) => self.zip(*form, *sx, *sy, *dst, &mut body),
+                Acc::User(op, init, src, dst) => {
+                    let mut made = HashMap::new();
+                    let mut list = vec![];
+                    let result = self.operator(*op, (Src::Reg(*dst), *src), &mut made, &mut list);
+                    after.extend(list.into_iter().map(|i| Step::Inst(i, Some(folds.len()))));
+                    Fold { kind: Kind::User(result, *init), src: *src, dst: *dst }
+                }
+            };
+            folds.push(fold);
+        }
+        if self.single {
+            fuse(&body, &mut folds);
+        }
+        let mut body: Vec<Step> = needed(&body, &folds, &after).into_iter().map(|i| Step::Inst(i, None)).collect();
+        body.extend(after);
+        body.extend((0..folds.len()).filter(|f| !matches!(folds[*f].kind, Kind::Given(_))).map(Step::Fold));
+        let before = stage.scalars.iter().map(|i| Step::Inst(*i, None)).collect();
+        Ok(Loop { before, body, folds })
+    }
+    /// The register of `op` on `src`, computed by `body` already or from now on.
+    fn add(&mut self, op: Op, src: [Src; 3], body: &mut Vec<Inst>) -> Src {
+        if let Some(have) = body.iter().find(|i| i.op == op && i.src == src) {
+            return Src::Reg(have.dst);
+        }
+        let dst = self.registers;
+        self.registers += 1;
+        body.push(Inst { op, dst, src });
+        Src::Reg(dst)
+    }
+    fn zip(&mut self, form: ZipForm, sx: usize, sy: usize, dst: usize, body: &mut Vec<Inst>) -> Fold {
+        let (x, y) = (Src::XStream(sx), Src::YStream(sy));
+        let two = |op, a, b| (Op::Binary(op), [a, b, a]);
+        if form == ZipForm::Dot {
+            let (op, src) = two(Binary::Mul, x, y);
+            let src = self.add(op, src, body);
+            return Fold { kind: Kind::Named(Reduce::Sum), src, dst };
+        }
+        let (op, src) = two(Binary::Sub, x, y);
+        let d = self.add(op, src, body);
+        let abs = |maker: &mut Self, body: &mut Vec<Inst>| maker.add(Op::Unary(Unary::Abs), [d; 3], body);
+        let square = |maker: &mut Self, d, body: &mut Vec<Inst>| maker.add(Op::Binary(Binary::Mul), [d; 3], body);
+        let src = match form {
+            ZipForm::SqDiff => square(self, d, body),
+            ZipForm::Lp3 => {
+                let d = abs(self, body);
+                let squared = square(self, d, body);
+                self.add(Op::Binary(Binary::Mul), [d, squared, d], body)
+            }
+            _ => abs(self, body),
+        };
+        let op = if form == ZipForm::Chebyshev { Reduce::Max } else { Reduce::Sum };
+        Fold { kind: Kind::Named(op), src, dst }
+    }
+    /// Instructions of the operator `id` on the accumulated and the next value.
+    fn operator(&mut self, id: Id, ends: (Src, Src), made: &mut HashMap<Id, Src>, list: &mut Vec<Inst>) -> Src {
+        if let Some(have) = made.get(&id) {
+            return *have;
+        }
+        let node = self.low.formula.node(id).clone();
+        let (op, operands) = match node {
+            Node::Bound(next) => return if next { ends.1 } else { ends.0 },
+            Node::Const(bits) => return Src::Const(f64::from_bits(bits)),
+            Node::Unary(op, a) => (Op::Unary(op), vec![a]),
+            Node::Binary(op, a, b) => (Op::Binary(op), vec![a, b]),
+            Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
+            _ => return Src::Const(f64::NAN),
+        };
+        let src: Vec<Src> = operands.into_iter().map(|o| self.operator(o, ends, made, list)).collect();
+        let at = |i: usize| *src.get(i).unwrap_or(&src[0]);
+        let dst = self.registers;
+        self.registers += 1;
+        list.push(Inst { op, dst, src: [at(0), at(1), at(2)] });
+        made.insert(id, Src::Reg(dst));
+        Src::Reg(dst)
+    }
+}
+
+/// Sums of products that nothing else reads become one operation.
+fn fuse(body: &[Inst], folds: &mut [Fold]) {
+    let reads = |r: usize| {
+        let of = |i: &Inst| i.src[..arity(i.op)].iter().filter(|s| **s == Src::Reg(r)).count();
+        body.iter().map(of).sum::<usize>()
+    };
+    let single: Vec<bool> = folds
+        .iter()
+        .map(|f| matches!(f.src, Src::Reg(r) if reads(r) == 0) && folds.iter().filter(|o| o.src == f.src).count() == 1)
+        .collect();
+    for (fold, _) in folds.iter_mut().zip(single).filter(|(f, s)| *s && f.kind == Kind::Named(Reduce::Sum)) {
+        let product = body.iter().find(|i| Src::Reg(i.dst) == fold.src && i.op == Op::Binary(Binary::Mul));
+        if let Some(product) = product {
+            fold.kind = Kind::Fused(product.src[0], product.src[1]);
+            fold.src = product.src[0];
+        }
+    }
+}
+
+/// Operands of an operation.
+pub fn arity(op: Op) -> usize {
+    match op {
+        Op::Unary(_) => 1,
+        Op::Binary(_) => 2,
+        Op::Select => 3,
+    }
+}
+
+fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
+    let mut wanted: std::collections::HashSet<usize> = Default::default();
+    let want = |src: &Src, wanted: &mut std::collections::HashSet<usize>| {
+        if let Src::Reg(r) = src {
+            wanted.insert(*r);
+        }
+    };
+    for fold in folds {
+        want(&fold.src, &mut wanted);
+        if let Kind::Fused(_, b) = &fold.kind {
+            want(b, &mut wanted);
+        }
+    }
+    for step in after {
+        reads(step, &[]).iter().for_each(|s| want(s, &mut wanted));
+    }
+    let mut out = vec![];
+    for inst in body.iter().rev() {
+        if wanted.contains(&inst.dst) {
+            inst.src[..arity(inst.op)].iter().for_each(|s| want(s, &mut wanted));
+            out.push(*inst);
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// What a step reads.
+pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
+    match step {
+        Step::Inst(i, _) => i.src[..arity(i.op)].to_vec(),
+        Step::Out(src, ..) => vec![*src],
+        Step::Fold(f) => match &folds[*f].kind {
+            Kind::Fused(a, b) => vec![*a, *b],
+            Kind::User(result, _) => vec![*result, folds[*f].src],
+            _ => vec![folds[*f].src],
+        },
+    }
+}
+
+/// The function that a step calls, where it has no instructions of its own.
+pub fn call(step: &Step, single: bool) -> Option<Call> {
+    let Step::Inst(inst, _) = step else { return None };
+    match inst.op {
+        Op::Unary(
+            Unary::Neg
+            | Unary::Not
+            | Unary::Abs
+            | Unary::Sqrt
+            | Unary::Floor
+            | Unary::Ceil
+            | Unary::Round
+            | Unary::Sign
+            | Unary::IsNan,
+        ) => None,
+        Op::Unary(op) => Some(Call::Unary(op)),
+        Op::Binary(Binary::Atan2) => Some(Call::Atan2),
+        Op::Binary(Binary::Pow) => match inst.src[1] {
+            Src::Const(p) if multiplied(p, single).is_some() => None,
+            Src::Const(_) => Some(Call::PowConst),
+            _ => Some(Call::Pow),
+        },
+        _ => None,
+    }
+}
+
+/// The power that is taken by multiplications. In single precision these are few, or the rounding would show.
+pub fn multiplied(p: f64, single: bool) -> Option<Power> {
+    let p = if single { f64::from(p as f32) } else { p };
+    match Power::of(p) {
+        Power::Whole(n) if !single || n.abs() <= 4 => Some(Power::Whole(n)),
+        Power::Halves(n) if !single || n.abs() <= 5 => Some(Power::Halves(n)),
+        _ => None,
+    }
+}
+
+/// Registers read in another segment than that of their latest result; a call ends a segment, and so does a list of steps.
+fn crossing(steps: &Steps) -> Vec<bool> {
+    let mut seen = Seen { segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
+    for one in &steps.loops {
+        seen.list(&one.before, &one.folds);
+        seen.segment += 1;
+        for fold in &one.folds {
+            seen.crossing[fold.dst] = true;
+            if let Kind::User(_, Some(init)) = &fold.kind {
+                seen.read(init);
+            }
+        }
+        seen.list(&one.body, &one.folds);
+        seen.segment += 1;
+    }
+    seen.list(&steps.finish, &[]);
+    seen.crossing
+}
+
+struct Seen {
+    segment: usize,
+    written: Vec<usize>,
+    crossing: Vec<bool>,
+}
+
+impl Seen {
+    fn read(&mut self, src: &Src) {
+        if let Src::Reg(r) = src {
+            self.crossing[*r] |= self.written[*r] != self.segment;
+        }
+    }
+    fn list(&mut self, list: &[Step], folds: &[Fold]) {
+        for step in list {
+            reads(step, folds).iter().for_each(|s| self.read(s));
+            let called = call(step, false).is_some() || call(step, true).is_some();
+            self.segment += usize::from(called);
+            if let Step::Inst(i, _) = step {
+                // Results of a call lie in memory in any case.
+                self.written[i.dst] = self.segment;
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The k nearest of every row: down the boxes, the nearest first, until none can hold a better one.
+
+use super::measure::{Extent, by_form, least, slacks, values};
+use super::{Cloud, Cut, FAN, LEAF, Measure, live};
+use crate::kernels::top_k::TopK;
+use crate::simd::{Kernel, Lanes, first_lanes};
+use std::ops::Range;
+
+/// Levels that a hierarchy may have: FAN¹² boxes are more than addresses.
+const DEPTH: usize = 12;
+
+/// A search for the neighbours of some rows among some columns. `take` gets a row and its list, and gives the list with
+/// which the next search of this row goes on.
+pub struct Nearest<'a, B, T> {
+    /// Sorted rows.
+    pub x: &'a Cloud,
+    /// Sorted columns.
+    pub y: &'a Cloud,
+    /// The value of a pair.
+    pub measure: &'a Measure,
+    /// Rows to answer.
+    pub rows: Range<usize>,
+    /// Columns to search.
+    pub cols: Range<usize>,
+    /// Which of them.
+    pub cut: Cut,
+    /// Neighbours sought.
+    pub k: usize,
+    /// Fills the list of a row with what is known.
+    pub begin: B,
+    /// Takes the list of a row.
+    pub take: T,
+}
+
+/// A batch of boxes that is being visited: least values, and which wait.
+#[derive(Clone, Copy)]
+struct Batch {
+    least: [f64; FAN],
+    open: u32,
+    first: usize,
+}
+
+impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f64> for Nearest<'_, B, T> {
+    /// Pairs evaluated, those whose column is behind the row apart.
+    type Output = [u64; 2];
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, s: S) -> [u64; 2] {
+        by_form!(self.measure, self.rows_of::<S>(s))
+    }
+}
+
+impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
+    #[inline(always)]
+    fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> [u64; 2] {
+        let box_of = (self.measure.lengths::<S, D>(s), slacks::<S, D>(s, self.measure, self.x));
+        let mut top = TopK::new(self.k);
+        let mut seen = [0; 2];
+        for row in self.rows.clone() {
+            top.clear();
+            (self.begin)(row, &mut top);
+            let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
+            self.row::<S, D, F>(s, row, &x, &box_of, &mut top, &mut seen);
+            (self.take)(row, &mut top);
+        }
+        seen
+    }
+    #[inline(always)]
+    fn row<S: Lanes<f64>, const D: usize, const F: u8>(
+        &self,
+        s: S,
+        row: usize,
+        x: &[S::V; D],
+        (lengths, slack): &([S::V; D], [S::V; D]),
+        top: &mut TopK<f64>,
+        seen: &mut [u64; 2],
+    ) {
+        let mine = Extent::point::<F>(*x, slack);
+        let highest = self.y.levels.len() - 1;
+        let mut batches = [Batch { least: [0.0; FAN], open: 0, first: 0 }; DEPTH];
+        let mut level = highest;
+        batches[level] = self.enter::<S, D, F>(s, level, 0, &mine, lengths);
+        loop {
+            let batch = &mut batches[level];
+            let Some(lane) = nearest_open(s, batch, top.bound().unwrap_or(f64::INFINITY)) else {
+                level += 1;
+                if level > highest {
+                    return;
+                }
+                continue;
+            };
+            let child = batch.first + lane;
+            if level == 0 {
+                self.leaf::<S, D, F>(s, row, child, x, lengths, top, seen);
+            } else {
+                level -= 1;
+                batches[level] = self.enter::<S, D, F>(s, level, child * FAN, &mine, lengths);
+            }
+        }
+    }
+    /// The boxes of a batch.
+    #[inline(always)]
+    fn enter<S: Lanes<f64>, const D: usize, const F: u8>(
+        &self,
+        s: S,
+        level: usize,
+        first: usize,
+        mine: &Extent<S::V, D>,
+        lengths: &[S::V; D],
+    ) -> Batch {
+        let boxes = &self.y.levels[level];
+        let mut batch = Batch { least: [0.0; FAN], open: first_lanes(boxes.count - first), first };
+        for at in (0..FAN).step_by(S::N) {
+            // SAFETY: a level has FAN places of padding, and N divides FAN.
+            unsafe {
+                let found = least::<S, D, F>(s, boxes, mine, lengths, first + at);
+                s.store(found, batch.least.as_mut_ptr().add(at));
+            }
+        }
+        batch
+    }
+    /// The points of a leaf.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn leaf<S: Lanes<f64>, const D: usize, const F: u8>(
+        &self,
+        s: S,
+        row: usize,
+        leaf: usize,
+        x: &[S::V; D],
+        lengths: &[S::V; D],
+        top: &mut TopK<f64>,
+        seen: &mut [u64; 2],
+    ) {
+        let first = leaf * LEAF;
+        let lanes = live(self.cut, row, &self.cols, first);
+        seen[0] += u64::from(lanes.count_ones());
+        seen[1] += u64::from((lanes & live(Cut::Above, row, &self.cols, first)).count_ones());
+        for at in (0..LEAF).step_by(S::N) {
+            // SAFETY: columns are padded to whole leaves.
+            let found = unsafe { values::<S, D, F>(s, self.y, x, lengths, first + at) };
+            let bound = top.bound().unwrap_or(f64::INFINITY);
+            let mut bits = s.bits(s.le(found, s.splat(bound))) & lanes >> at & first_lanes(S::N);
+            if bits == 0 {
+                continue;
+            }
+            let mut kept = [0.0; 16];
+            // SAFETY: the array holds N ≤ 16 lanes.
+            unsafe { s.store(found, kept.as_mut_ptr()) };
+            while bits != 0 {
+                let lane = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                top.push((kept[lane], self.y.names[first + at + lane]));
+            }
+        }
+    }
+}
+
+/// Takes the nearest box of a batch that may hold a value up to `bound`.
+#[inline(always)]
+fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut Batch, bound: f64) -> Option<usize> {
+    let limit = s.splat(bound);
+    let mut near = 0;
+    for at in (0..FAN).step_by(S::N) {
+        // SAFETY: `least` holds FAN values, and N divides FAN.
+        near |= s.bits(s.le(unsafe { s.load(batch.least.as_ptr().add(at)) }, limit)) << at;
+    }
+    batch.open &= near;
+    if batch.open == 0 {
+        return None;
+    }
+    // The least of the open ones, without a branch: how many there are cannot be foretold.
+    let at = |at: usize| {
+        // SAFETY: `least` holds FAN values, and N divides FAN.
+        let value = unsafe { s.load(batch.least.as_ptr().add(at)) };
+        s.blend(s.mask(batch.open >> at & first_lanes(S::N)), value, s.splat(f64::INFINITY))
+    };
+    let least = (S::N..FAN).step_by(S::N).fold(at(0), |least, next| s.min(least, at(next)));
+    let mut lanes = [f64::INFINITY; 16];
+    // SAFETY: the array holds N ≤ 16 lanes.
+    unsafe { s.store(least, lanes.as_mut_ptr()) };
+    let four: [f64; 4] = std::array::from_fn(|l| lanes[l].min(lanes[l + 4]));
+    let best = s.splat(four[0].min(four[1]).min(four[2].min(four[3])));
+    let mut found = 0;
+    for at in (0..FAN).step_by(S::N) {
+        // SAFETY: as above.
+        found |= s.bits(s.le(unsafe { s.load(batch.least.as_ptr().add(at)) }, best)) << at;
+    }
+    let lane = (found & batch.open).trailing_zeros() as usize;
+    batch.open &= !(1 << lane);
+    Some(lane)
+}

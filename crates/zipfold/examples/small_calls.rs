@@ -1,0 +1,83 @@
+//! What a call on 100 × 3 rows costs from Rust, by metric and step: `cargo run --release -p zipfold --example small_calls`.
+//!
+//! Steps are description, choice of the plan, and everything (matrix of two tables, new memory), in microseconds; the least
+//! mean of several turns counts.
+
+use std::time::Instant;
+use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::run::{Options, Target, ready, run_problem};
+use zipfold::{Data, Result, Table};
+
+const ROWS: usize = 100;
+const COLUMNS: usize = 3;
+const METRICS: &[&str] = &[
+    "braycurtis",
+    "canberra",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "dice",
+    "euclidean",
+    "hamming",
+    "jaccard",
+    "jensenshannon",
+    "mahalanobis",
+    "minkowski",
+    "seuclidean",
+    "sqeuclidean",
+    "yule",
+];
+
+fn table(seed: u64) -> Result<Table> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    Table::f64(ROWS, COLUMNS, (0..ROWS * COLUMNS).map(|_| next()).collect())
+}
+
+fn problem(metric: &str) -> Problem {
+    let input = |name: &str| Input { name: name.into(), columns: None, hash: None };
+    Problem {
+        schema: SCHEMA,
+        x: input("x"),
+        y: Some(input("y")),
+        pair: PairSpec { metric: Some(metric.into()), ..PairSpec::default() },
+        cells: None,
+        near: None,
+        cell: None,
+        folds: vec![FoldSpec::Matrix {}],
+        precision: None,
+        nan: NanPolicy::Propagate,
+    }
+}
+
+/// Least mean microseconds of `work`.
+fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for _ in 0..9 {
+        let start = Instant::now();
+        for _ in 0..500 {
+            work()?;
+        }
+        best = best.min(start.elapsed().as_secs_f64() / 500.0 * 1e6);
+    }
+    Ok(best)
+}
+
+fn main() -> Result<()> {
+    let data = Data { x: table(1)?, y: Some(table(2)?), weights: vec![None] };
+    let options = Options::default();
+    println!("{:<16} {:>9} {:>9} {:>9}", "metric", "describe", "plan", "call");
+    for metric in METRICS {
+        let problem = problem(metric);
+        let described = microseconds(|| ready(&problem, &data, &options).map(|_| ()))?;
+        let (job, machine) = ready(&problem, &data, &options)?;
+        let planned = microseconds(|| zipfold::plan::choose(&job, &machine, &options.settings).map(|_| ()))?;
+        let whole = microseconds(|| run_problem(&problem, &data, &Target::Memory, &options).map(|_| ()))?;
+        println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
+    }
+    Ok(())
+}

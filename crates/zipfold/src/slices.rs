@@ -1,0 +1,206 @@
+//! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept in a checkpoint meanwhile.
+
+use crate::partial::{Fnv, seal, unseal};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use zipfold_core::{Error, Result};
+use zipfold_plan::product::{Plan, Scalar, Table};
+
+const MAGIC: &[u8; 8] = b"ZFSLICE\x01";
+
+/// Where a run over slices keeps what it has.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// The file. It goes when the run is complete. Stages of MMAP append their number.
+    pub path: PathBuf,
+    /// Time between two writes.
+    pub every: Duration,
+    /// Go on from the file, if there is one.
+    pub resume: bool,
+}
+
+/// What slices have come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Folded {
+    /// Identifies plan, tables and task: a checkpoint of another key is refused.
+    key: String,
+    /// Slices in it.
+    pub done: usize,
+    /// Their sum or maximum.
+    pub total: Scalar,
+    /// Sums of tables: marginals by variable, the kept table, or the slices' own totals.
+    pub tables: Vec<Vec<Scalar>>,
+    /// Values of the variables at the maximum.
+    pub states: Vec<usize>,
+}
+
+impl Folded {
+    /// One slice.
+    pub fn one(total: Scalar, tables: Vec<Vec<Scalar>>, states: Vec<usize>) -> Self {
+        Folded { key: String::new(), done: 1, total, tables, states }
+    }
+    /// Adds slices that come after these.
+    pub fn add(&mut self, other: Folded) {
+        self.done += other.done;
+        self.total = self.total.plus(other.total);
+        for (own, more) in self.tables.iter_mut().zip(other.tables) {
+            own.iter_mut().zip(more).for_each(|(o, m)| *o = o.plus(m));
+        }
+    }
+    /// Keeps the larger maximum; of equal ones the earlier.
+    pub fn best(&mut self, other: Folded) {
+        self.done += other.done;
+        if self.total.is_zero() || (!other.total.is_zero() && other.total.ln() > self.total.ln()) {
+            (self.total, self.states) = (other.total, other.states);
+        }
+    }
+    /// Appends the first table of slices that come after these.
+    pub fn append(&mut self, other: Folded) {
+        self.done += other.done;
+        self.total = self.total.plus(other.total);
+        self.tables.iter_mut().zip(other.tables).for_each(|(own, more)| own.extend(more));
+    }
+}
+
+/// A run over slices.
+#[derive(Debug)]
+pub struct Slices<'a> {
+    /// How many there are.
+    pub many: usize,
+    /// How many run at one time.
+    pub wave: usize,
+    /// Where they are kept, and the key of the run.
+    pub kept: Option<(&'a Checkpoint, String)>,
+}
+
+impl Slices<'_> {
+    /// Runs `one` for every slice that no checkpoint holds, and merges in the order of slices.
+    ///
+    /// # Errors
+    /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one; `Resource` when it cannot be
+    /// written.
+    pub fn fold(
+        &self,
+        one: impl Fn(usize) -> Result<Folded> + Sync,
+        merge: impl Fn(&mut Folded, Folded),
+    ) -> Result<Folded> {
+        let mut all = self.resumed()?;
+        let mut saved = Instant::now();
+        while all.as_ref().map_or(0, |a| a.done) < self.many {
+            let done = all.as_ref().map_or(0, |a| a.done);
+            let wave = done..(done + self.wave.max(1)).min(self.many);
+            let parts: Vec<Result<Folded>> =
+                if wave.len() == 1 { wave.map(&one).collect() } else { wave.into_par_iter().map(&one).collect() };
+            for part in parts {
+                match &mut all {
+                    None => all = Some(part?),
+                    Some(all) => merge(all, part?),
+                }
+            }
+            if let (Some((checkpoint, key)), Some(all)) = (&self.kept, &mut all)
+                && saved.elapsed() >= checkpoint.every
+            {
+                all.key.clone_from(key);
+                write(&checkpoint.path, all)?;
+                saved = Instant::now();
+            }
+        }
+        all.ok_or_else(|| Error::internal("a plan without slices"))
+    }
+    fn resumed(&self) -> Result<Option<Folded>> {
+        let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume && c.path.exists()) else {
+            return Ok(None);
+        };
+        let found = read(&checkpoint.path)?;
+        if found.key != *key || found.done > self.many {
+            return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
+                .at(checkpoint.path.to_string_lossy())
+                .remedy("run with the same arguments, or delete it and start again"));
+        }
+        Ok(Some(found))
+    }
+}
+
+fn write(path: &Path, folded: &Folded) -> Result<()> {
+    let payload = postcard::to_stdvec(folded).map_err(|e| Error::internal(format!("slices cannot be encoded: {e}")))?;
+    crate::partial::write_bytes(path, &seal(MAGIC, payload))
+}
+
+fn read(path: &Path) -> Result<Folded> {
+    let name = path.to_string_lossy();
+    let bytes = crate::partial::read_bytes(path)?;
+    let broken = |e: postcard::Error| {
+        Error::input(format!("the checkpoint cannot be decoded: {e}")).at(&*name).remedy("delete it and start again")
+    };
+    postcard::from_bytes(unseal(MAGIC, &bytes, &name)?).map_err(broken)
+}
+
+/// The key of a run: its plan, its tables, and what is asked.
+pub fn key(plan: &Plan, tables: &[Table], asked: &str) -> String {
+    let mut hash = Fnv::default();
+    hash.add(format!("{:?} {:?} {:?} {:?} {asked}", plan.cards, plan.nodes, plan.rank, plan.sliced).as_bytes());
+    for table in tables {
+        hash.word(table.values.len() as u64);
+        table.values.iter().for_each(|v| hash.word(v.to_bits()));
+    }
+    format!("{:016x}", hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    fn slice(at: usize) -> Folded {
+        let value = Scalar::of(1.0 / (at as f64 + 3.0));
+        Folded::one(value, vec![vec![value; 2]], vec![at])
+    }
+
+    fn whole() -> Folded {
+        Slices { many: 9, wave: 1, kept: None }.fold(|at| Ok(slice(at)), Folded::add).unwrap()
+    }
+
+    #[test]
+    fn waves_do_not_change_a_bit() {
+        for wave in [2, 4, 100] {
+            let run = Slices { many: 9, wave, kept: None };
+            assert_eq!(run.fold(|at| Ok(slice(at)), Folded::add).unwrap(), whole());
+        }
+    }
+
+    #[test]
+    fn an_interrupted_run_goes_on_where_it_was() {
+        let folder = std::env::temp_dir().join(format!("zipfold-slices-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let checkpoint = Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true };
+        let run = |key: &str| Slices { many: 9, wave: 2, kept: Some((&checkpoint, key.to_string())) };
+        let fails = |at: usize| if at == 5 { Err(Error::resource("no memory")) } else { Ok(slice(at)) };
+        assert!(run("a").fold(fails, Folded::add).is_err());
+        assert!(run("b").fold(fails, Folded::add).unwrap_err().to_string().contains("another network"));
+        let count = AtomicUsize::new(0);
+        let counted = |at: usize| {
+            count.fetch_add(1, Relaxed);
+            Ok(slice(at))
+        };
+        let done = run("a").fold(counted, Folded::add).unwrap();
+        assert_eq!(count.load(Relaxed), 5, "slices 0 to 3 are in the checkpoint");
+        assert_eq!((done.total, done.tables), (whole().total, whole().tables));
+        let mut bytes = std::fs::read(&checkpoint.path).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        std::fs::write(&checkpoint.path, bytes).unwrap();
+        assert!(run("a").fold(fails, Folded::add).unwrap_err().to_string().contains("damaged"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_earlier_of_equal_maxima_stays() {
+        let part = |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
+        let parts = [part(0.0, 0), part(2.0, 1), part(3.0, 2), part(3.0, 3), part(0.0, 4)];
+        let run = Slices { many: 5, wave: 2, kept: None };
+        let done = run.fold(|at| Ok(parts[at].clone()), Folded::best).unwrap();
+        assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
+    }
+}
