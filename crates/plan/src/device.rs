@@ -9,8 +9,12 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 13] = [
+pub const KEYS: [&str; 20] = [
     "device.tile",
+    "device.family",
+    "device.rows",
+    "device.memory",
+    "device.launches",
     "points.anchors",
     "points.blocks",
     "points.unroll",
@@ -19,6 +23,9 @@ pub const KEYS: [&str; 13] = [
     "bins",
     "filter",
     "tile.map",
+    "tile.root",
+    "tile.by",
+    "select.output",
     "dense.slice",
     "dense.blocks",
     "dense.stages",
@@ -91,6 +98,11 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     plan.backend = facts.id();
     // Devices sweep all pairs; the host, should it take over, must walk the same cells.
     plan.prune = Prune::default();
+    let streamed = streams(job, facts, &plan.choices);
+    if streamed {
+        plan.choices.insert("device.rows".into(), "streamed".into());
+        plan.reasons.push("the rows of one tile at a time are on the device".into());
+    }
     if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
         plan.tiling = tiling(job, facts, settings)?;
     }
@@ -101,6 +113,30 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     plan.reasons.extend(why);
     predict(job, facts, &mut plan);
     Ok(plan)
+}
+
+/// Bytes of a packed row of both sides, in both precisions.
+fn row_bytes(job: &Job) -> u64 {
+    12 * (width(job, 0) + width(job, 1)) as u64
+}
+
+/// Whether the rows take more than half of the device's memory, or are asked to come tile by tile.
+fn streams(job: &Job, facts: &Facts, choices: &Settings) -> bool {
+    match choices.get("device.rows").map(String::as_str) {
+        Some(asked) => asked == "streamed",
+        None => row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64) > facts.memory / 2,
+    }
+}
+
+/// A whole number that `settings` give for `key`: the bytes of device memory to stay within (`device.memory`), the launches
+/// after which the device counts as lost (`device.launches`).
+///
+/// # Errors
+/// `Request` for what is no number.
+pub fn limit(settings: &Settings, key: &str) -> Result<Option<u64>> {
+    let Some(text) = settings.get(key) else { return Ok(None) };
+    let odd = |_| Error::request(format!("'{text}' is no number")).at(format!("--set {key}")).remedy("a whole number");
+    text.parse().map(Some).map_err(odd)
 }
 
 /// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
@@ -114,27 +150,38 @@ fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
         return vec![];
     }
     let map = plan.choices.get("tile.map").map_or("rb", String::as_str);
-    let across = job.space.n.min(plan.tiling.rows).div_ceil(128) as u64;
-    let (started, useful) = blocks(map, across);
+    let by_thread = plan.choices.get("tile.by").is_some_and(|by| by == "thread");
+    let rows = job.space.n.min(plan.tiling.rows);
+    // Tiles of 128 cells where slices of components are reused, of 32 elsewhere.
+    let cells = plan.choices.get("device.family").is_some_and(|f| f == "cells");
+    let side = if job.low.dim >= 8 && !cells { 128 } else { 32 };
+    let across = if by_thread { rows } else { rows.div_ceil(side) };
+    let (started, useful) = blocks(map, across as u64, by_thread);
     vec![format!("triangle map {map}: {} of {started} blocks of a diagonal tile do nothing", started - useful)]
 }
 
-/// Blocks that a triangle map starts for `n` block rows, and those that have cells.
-pub fn blocks(map: &str, n: u64) -> (u64, u64) {
+/// Threads along a side of a block that find their cells themselves.
+const SIDE: u64 = 16;
+
+/// Blocks that a triangle map starts for `n` rows, and how many of them have something to do. By thread a row is one of
+/// cells, and the useful blocks are those that the cells would fill.
+pub fn blocks(map: &str, n: u64, by_thread: bool) -> (u64, u64) {
     let useful = n * (n + 1) / 2;
+    let count = |x: u64, y: u64| if by_thread { x.div_ceil(SIDE) * y.div_ceil(SIDE) } else { x * y };
     let started = match map {
-        "bb" => n * n,
+        "bb" => count(n, n),
         "ltm" | "utm" => {
             let side = (useful as f64).sqrt().ceil() as u64;
-            side * useful.div_ceil(side.max(1))
+            count(side, useful.div_ceil(side.max(1)))
         }
         "rec" => {
             let levels = (0..63).map(|l| 1u64 << l).take_while(|side| *side < n);
-            n + levels.map(|side| n.div_ceil(2 * side) * side * side).sum::<u64>()
+            count(n, 1) + levels.map(|side| count(n.div_ceil(2 * side) * side, side)).sum::<u64>()
         }
-        _ => useful,
+        _ if n.is_multiple_of(2) => count(n / 2, n + 1),
+        _ => count(n.div_ceil(2), n),
     };
-    (started, useful)
+    (started, if by_thread { useful.div_ceil(SIDE * SIDE) } else { useful })
 }
 
 /// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
@@ -145,6 +192,9 @@ const HOME: f64 = 8e9;
 const TILED: f64 = 0.85;
 /// Operations that could start while a unit writes a number of a matrix.
 const WRITE: f64 = 50.0;
+/// Numbers of a row that a fold keeps at hand, and operations that could start while one more comes from device memory.
+const HELD: usize = 32;
+const FAR: f64 = 10.0;
 /// Cycles of a unit for one level of a row's list of neighbours, when one of them is replaced.
 const LEVEL: f64 = 55.0;
 
@@ -171,7 +221,11 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
     let (pair, fold) = match job.folds.first() {
         Some(Fold::Matrix { .. }) if job.space.is_half() => (pair / TILED, 2.0 * WRITE),
         Some(Fold::Matrix { .. } | Fold::Condensed { .. }) => (pair / TILED, WRITE),
-        _ => (pair, job.folds.iter().map(|f| fold_operations(f, plan)).sum::<f64>()),
+        _ => {
+            let far = width(job, 0).max(width(job, 1)) > HELD;
+            let pair = if far { pair.max(FAR * job.low.dim as f64) } else { pair };
+            (pair, job.folds.iter().map(|f| fold_operations(f, plan)).sum::<f64>())
+        }
     };
     let lists: f64 = job.folds.iter().map(|f| list_levels(f, job, facts)).sum();
     (plan.cells as f64 * (pair + per_pair as f64 + fold) / lanes + lists * LEVEL) / cycles
@@ -193,15 +247,22 @@ fn fused(job: &Job) -> usize {
 fn fold_operations(fold: &Fold, plan: &Plan) -> f64 {
     let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
     match fold {
-        Fold::Histogram(h) if matches!(counters(h.cells()), Counters::Global) => 770.0,
+        Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
+        Fold::Histogram(h) if plan.choices.get("filter").is_some_and(|v| v == "off") => 60.0 * h.axes.len() as f64,
         Fold::Histogram(h) if fast => 10.0 * h.axes.len() as f64,
         Fold::Histogram(h) => 20.0 * h.axes.len() as f64,
         Fold::Select(_) => 14.0,
-        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 12.0,
+        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
         Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
         Fold::Rows(_) | Fold::Nearest(_) => 5.5,
         _ => 1.0,
     }
+}
+
+/// Whether counters are in device memory, where increments of one place wait for each other.
+fn is_global(cells: usize, plan: &Plan) -> bool {
+    let asked = plan.choices.get("hist.copies").is_some_and(|v| v == "0");
+    asked || matches!(counters(cells, true), Counters::Global)
 }
 
 /// Levels of lists that neighbours pass: of rows in random order, the n-th is among the k best with probability k / n.
@@ -231,5 +292,13 @@ fn tiling(job: &Job, facts: &Facts, settings: &Settings) -> Result<Tiling> {
             }
         },
     };
-    Ok(Tiling::new(side, side))
+    let most = most_rows(job, facts, dense);
+    Ok(Tiling::new(side.min(most), side.min(most)))
+}
+
+/// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.
+fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
+    let rows = facts.memory / 4 / row_bytes(job).max(1);
+    let cells = if dense { (facts.memory / 8 / (4 * job.precision.bytes() as u64)).isqrt() } else { u64::MAX };
+    rows.min(cells).max(1) as usize
 }

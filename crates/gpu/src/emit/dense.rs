@@ -2,7 +2,7 @@
 //! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8
 //! or 8 × 16 cells each, and d' components a slice.
 
-use super::maps::Map;
+use super::maps::Placing;
 use super::pair::{RootText, pair_text};
 use super::values::width;
 use super::{fill, type_name};
@@ -30,7 +30,7 @@ pub struct Shape {
     /// Blocks that should fit a multiprocessor.
     pub blocks: usize,
     /// How blocks of the grid become tiles.
-    pub map: Map,
+    pub map: Placing,
     /// Values also go to their transposed place.
     pub mirror: bool,
 }

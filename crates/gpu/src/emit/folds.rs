@@ -3,7 +3,7 @@
 use super::sweep::{FoldText, Shape, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp, Select, SelectKind};
+use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp};
 use zipfold_core::{Job, Precision};
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
@@ -210,6 +210,9 @@ pub fn uniform(axis: &zipfold_core::fold::Axis) -> Option<(f64, f64)> {
     (even && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step))
 }
 
+/// The most, in bins, that the absolute error of a square may move its root where no value is left to double precision for that.
+const NEAR_ZERO: f64 = 1e-7;
+
 /// How a bin is decided in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
@@ -232,9 +235,13 @@ impl Band {
     /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
     fn decide(&self, value: &str, count: &str, bins: usize, step: usize, spare: Option<usize>) -> String {
         let u = f64::from(f32::EPSILON) / 2.0;
+        // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
+        let near_zero = self.absolute.sqrt() * self.rate;
+        let everywhere = near_zero <= NEAR_ZERO;
         let (position, constant, slope) = if self.squared {
             let r = format!("zf_sqrt_fast({value})");
-            (r, self.absolute * self.rate * self.rate / 2.0, self.relative / 2.0 + 5.0 * u)
+            let beyond = self.absolute * self.rate * self.rate / 2.0;
+            (r, if everywhere { near_zero } else { beyond }, self.relative / 2.0 + 5.0 * u)
         } else {
             (value.to_string(), self.absolute * self.rate, self.relative + 3.0 * u)
         };
@@ -253,7 +260,7 @@ impl Band {
         if self.fast {
             return format!("{text}{count} }}");
         }
-        let low = if self.squared && self.absolute > 0.0 { " || t < 0.5f" } else { "" };
+        let low = if self.squared && !everywhere { " || t < 0.5f" } else { "" };
         let near =
             format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
         let mark = format!("odd |= 1u << (q * {step}u + u);");
@@ -278,77 +285,5 @@ fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) 
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\
          const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
-    )
-}
-
-/// Matches go to pages of `page` slots; a block that finds the pool empty notes its place in `resume` and ends.
-pub fn select(job: &Job, f: &Select, shape: &Shape, page: usize, maybe: Option<String>) -> FoldText {
-    let ip = shape.anchors;
-    let predicate = number(job, f.root, shape.precision);
-    let condition = match &maybe {
-        None => format!("{predicate} != 0"),
-        Some(maybe) => format!("({maybe}) && zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0"),
-    };
-    if f.kind != SelectKind::Inner {
-        return FoldText {
-            args: ", ZF_OUT(zf_u32) matched".into(),
-            state: format!("zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"),
-            absorb: format!("if (found[q] == 0u && {condition}) found[q] = 1u;"),
-            finish: format!(
-                "ZF_UNROLL for (int q = 0; q < {ip}; q++) if (a[q] < a1 && found[q]) matched[a[q] - a0] = 1u;\n"
-            ),
-            ..FoldText::default()
-        };
-    }
-    let value = match (f.value, shape.filter) {
-        (Some(root), false) => {
-            format!("values[(size_t)now * {page}u + slot] = (double){};", number(job, root, shape.precision))
-        }
-        _ => String::new(),
-    };
-    FoldText {
-        args: ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages".into(),
-        shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
-        state: format!(
-            "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X; const zf_u32 start = resume[block];\n    \
-             if (start == 0xffffffffu) return;\n    \
-             if (tid == 0u) {{ fill = {page}u; mine = 0xffffffffu; }}\n    ZF_BARRIER();"
-        ),
-        chunk: {
-            let most = 128 * ip * super::sweep::step(&job.low, shape);
-            format!(
-                "if (base - from + jj < start) continue;\n            ZF_BARRIER();\n            \
-                 if (tid == 0u && fill + {most}u > {page}u) {{ if (mine != 0xffffffffu) fills[mine] = fill; \
-                 mine = ZF_ADD_GLOBAL(pool, 1u); fill = 0u; }}\n            ZF_BARRIER();\n            const zf_u32 now = mine;\n            \
-                 if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
-            )
-        },
-        open: if maybe.is_some() { "zf_u32 odd = 0u;".into() } else { String::new() },
-        settle: match &maybe {
-            None => String::new(),
-            Some(_) => settle_pairs(job, shape, page),
-        },
-        absorb: if let Some(maybe) = &maybe {
-            format!("if ({maybe}) odd |= 1u << (q * {}u + u);", super::sweep::step(&job.low, shape))
-        } else {
-            format!(
-            "if ({condition}) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); const size_t put = ((size_t)now * {page}u + slot) * 2u; \
-             pairs[put] = i; pairs[put + 1] = j; {value} }}"
-            )
-        },
-        finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
-        ..FoldText::default()
-    }
-}
-
-/// Marked cells are decided by double precision.
-fn settle_pairs(job: &Job, shape: &Shape, page: usize) -> String {
-    let step = super::sweep::step(&job.low, shape);
-    let (i, j) = if shape.anchor == zipfold_core::pair::tree::Side::X { ("mine", "b") } else { ("b", "mine") };
-    format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
-         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); \
-         const size_t put = ((size_t)now * {page}u + slot) * 2u; pairs[put] = i; pairs[put + 1] = j; }} }}"
     )
 }

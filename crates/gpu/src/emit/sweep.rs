@@ -168,6 +168,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ),
         ("BROW", row(ty, names[1], widths[1], short[1], step)),
         ("A", names[0].to_string()),
+        ("PA", names[0].to_uppercase()),
         ("AW", widths[0].to_string()),
         ("STEP", step.to_string()),
         ("ROWS", (shape.anchors * 128).to_string()),
@@ -222,14 +223,14 @@ fn load_panel(ty: &str, name: &str, width: usize, short: bool, input: Input) -> 
     if !short || width == 0 {
         return String::new();
     }
-    let at = format!("const size_t panel_at = (size_t)(base / 128u) * {}u;", width * 128);
+    let at = format!("const size_t panel_at = (size_t)ZF_PANEL_{}(base) * {}u;", name.to_uppercase(), width * 128);
     match input {
         Input::Panel | Input::Both => format!(
             "{at}\n        ZF_BARRIER();\n        ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) panel[w * 128u + tid] = \
              {name}[panel_at + w * 128u + tid];\n        ZF_BARRIER();"
         ),
         Input::Cache => at,
-        Input::Shuffle => format!("{at}\n        {ty} lanes[{width}];"),
+        Input::Shuffle => format!("{at}\n        {ty} warp[{width}];"),
     }
 }
 
@@ -242,10 +243,10 @@ fn read_quads((ty, name): (&str, &str), width: usize, step: usize, input: Input,
     let vector = if step == 4 { "zf_f4" } else { "zf_d2" };
     let mut out = format!("{ty} quad[{}];\n", width * step);
     if input == Input::Shuffle {
-        let load = format!("lanes[w] = {name}[panel_at + w * 128u + jj / 32u * 32u + tid % 32u];");
+        let load = format!("warp[w] = {name}[panel_at + w * 128u + jj / 32u * 32u + tid % 32u];");
         let when = if resumes { "1" } else { "jj % 32u == 0u" };
         let _ = writeln!(out, "if ({when}) {{ ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) {load} }}");
-        let take = format!("quad[w * {step}u + u] = ZF_SHUFFLE(lanes[w], (jj + u) % 32u);");
+        let take = format!("quad[w * {step}u + u] = ZF_SHUFFLE(warp[w], (jj + u) % 32u);");
         let _ = writeln!(
             out,
             "ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ZF_UNROLL for (zf_u32 u = 0; u < {step}u; u++) {take}"
@@ -275,7 +276,7 @@ fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
             "{ty} br[{width}];\n                    ZF_UNROLL for (int w = 0; w < {width}; w++) br[w] = quad[w * {step} + u];"
         );
     }
-    format!("const size_t {name}_at = (size_t)(b / 128u) * {}u + b % 128u;", width * 128)
+    format!("const size_t {name}_at = (size_t)ZF_PANEL_{}(b) * {}u + b % 128u;", name.to_uppercase(), width * 128)
 }
 
 fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
@@ -293,7 +294,8 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
         let w = width(&job.low, shape.anchor as usize);
         let _ = writeln!(
             out,
-            "const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;\nconst size_t {name}_at = (size_t)(held / 128u) * {}u + held % 128u;",
+            "const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;\nconst size_t {name}_at = (size_t)ZF_PANEL_{}(held) * {}u + held % 128u;",
+            name.to_uppercase(),
             w * 128
         );
     }
@@ -377,7 +379,7 @@ pub fn exact(job: &Job, cell: Option<&Cell>, root: usize) -> String {
     let w = [width(low, 0) * 128, width(low, 1) * 128];
     let head = "ZF_SLOW_FN double zf_exact(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {\n";
     let places = format!(
-        "const size_t x_at = (size_t)(i / 128u) * {}u + i % 128u, y_at = (size_t)(j / 128u) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
+        "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
         w[0], w[1]
     );
     access(low, [false, false]) + head + &places + &pair.whole() + &format!("return {value};\n}}\n") + NO_ACCESS

@@ -2,7 +2,7 @@
 // are worked on; each thread keeps 8 x @TN@ cells (subtiles of 4 x 4: rows 64 apart, columns @APART@ apart) in registers.
 // x and y are panels of 128 rows, component by component, so that a slice of a panel is one run of memory.
 ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void @NAME@(ZF_IN(@T@) x, ZF_IN(@T@) y, ZF_IN(@T@) c, ZF_OUT(@T@) out, ZF_OUT(@T@) mirror,
-    zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
+    ZF_IN(zf_u32) table, zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
 {
     ZF_SHARED @T@ slices[@SHARED@];
     const zf_u32 tid = ZF_TID, tx = tid % @TX@u, ty = tid / @TX@u;
@@ -11,7 +11,7 @@ ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void @NAME@(ZF_IN(@T@) x, ZF_IN(@T@) y,
 @MAP@
     }
     const zf_u32 i0 = row0 + block_i * 128u, j0 = col0 + block_j * 128u;
-    const size_t x_panel = (size_t)(i0 / 128u) * (@XW@u * 128u), y_panel = (size_t)(j0 / 128u) * (@YW@u * 128u);
+    const size_t x_panel = (size_t)ZF_PANEL_X(i0) * (@XW@u * 128u), y_panel = (size_t)ZF_PANEL_Y(j0) * (@YW@u * 128u);
 @START@
 @LOOP@@CARRIED@
     @T@ cell[8][@TN@];

@@ -60,6 +60,7 @@ typedef double2 zf_d2;
 #define zf_fma_f(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define zf_trunc_f(a) trunc((float)(a))
 #define zf_sqrt_fast(a) sqrt((float)(a))
+#define zf_rsqrt_fast(a) rsqrt((float)(a))
 #define zf_exp2_fast(a) exp2((float)(a))
 ZF_FN float zf_max_f(float a, float b) {
     return a == b ? as_float(as_uint(a) & as_uint(b)) : ((a > b || a != a) ? a : b);
