@@ -115,7 +115,8 @@ fn random_formulas_have_the_bits_of_the_oracle() {
     let mut lcg = Lcg::new(seed);
     for program in 0..count.div_ceil(50) {
         let (texts, job) = random_job(&mut lcg, 50);
-        let got = zipfold::gpu::engine::values_of(&device, &job).unwrap();
+        let got = zipfold::gpu::engine::values_of(&device, &job);
+        let got = got.unwrap_or_else(|e| panic!("program {program} of seed {seed}: {e}"));
         let cells = job.space.n * job.space.m;
         let mut pair = oracle::PairValues::new(&job);
         let mut values = vec![];
@@ -123,10 +124,16 @@ fn random_formulas_have_the_bits_of_the_oracle() {
             pair.get(cell / job.space.m, cell % job.space.m, &mut values);
             for (at, (text, exact)) in texts.iter().enumerate() {
                 let (g, w) = (got[at * cells + cell], values[at][0]);
-                assert!(same(g, w) || (!exact && loosely(g, w)), "program {program}: {text}: {g:e}, wanted {w:e}");
+                let near = !exact && (jumps(text) || loosely(g, w));
+                assert!(same(g, w) || near, "program {program}: {text}: {g:e}, wanted {w:e}");
             }
         }
     }
+}
+
+/// Whether the value jumps somewhere: then the last bit of a function may move it by any amount.
+fn jumps(text: &str) -> bool {
+    ["<", ">", "=", "floor", "round", "sign"].iter().any(|jump| text.contains(jump))
 }
 
 /// Functions with other last bits may be amplified by the formula around them; wrong code is off by far more.
