@@ -1,4 +1,4 @@
-//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME] [+key=value,…]…`. One JSON line a workload; dense
+//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME|edm] [+key=value,…]…`. One JSON line a workload; dense
 //! results stay on the device. With choices after `+`, the workloads of that name without choices of their own are run with
 //! each of them.
 
@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
 use zipfold_gpu::{Engine, Wanted, open};
-use zipfold_plan::{Machine, choose, device::plan_for};
+use zipfold_plan::{Machine, Plan, Tile, choose, device::plan_for};
 
 /// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
 type Work = (&'static str, usize, usize, usize, Cells, &'static str, &'static str, &'static str);
 
 const DENSE: &str = r#"{ kind = "matrix" }"#;
+const HALF: &str = r#"{ kind = "condensed" }"#;
 const SDH: [&str; 3] = [
     r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 1.7320508] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#,
@@ -19,6 +20,7 @@ const SDH: [&str; 3] = [
 ];
 const SUM: &str = r#"{ kind = "reduce", op = "sum" }"#;
 const MIN: &str = r#"{ kind = "reduce", op = "min" }"#;
+const LSE: &str = r#"{ kind = "reduce", op = "logsumexp" }"#;
 const KNN: &str = r#"{ kind = "nearest", k = 10 }"#;
 const JOIN: &str = r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.00001" }"#;
 const L2: &str = "euclidean(x, y)";
@@ -26,64 +28,59 @@ const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
 const S: usize = 524_288;
 
-const WORKS: [Work; 48] = [
-    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
-    ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
-    ("dense p=3 f32", N, N, 512, Cells::Cross, "sum(abs(x - y)^3)", DENSE, ""),
-    ("dense Chebyshev f32", N, N, 512, Cells::Cross, "chebyshev(x, y)", DENSE, ""),
+const GAUSS: &str = "exp(-sum((x - y)^2) * 10)";
+const FINE: &str = r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 1.7320508] }] }"#;
+const CUBE: &str = "sum(abs(x - y)^3)";
+const MILLION: usize = 1_000_000;
+
+/// First what the planner picks, of every workload; variants by hand after it.
+const WORKS: [Work; 46] = [
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
+    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.stages=0,dense.across=8,dense.slice=16"),
     ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.stages=0"),
+    ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
+    ("dense p=3 f32", N, N, 512, Cells::Cross, CUBE, DENSE, ""),
+    ("dense Chebyshev f32", N, N, 512, Cells::Cross, "chebyshev(x, y)", DENSE, ""),
+    ("dense L1 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L1, DENSE, ""),
+    ("dense L2 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L2, DENSE, ""),
     ("dense L1 f64", N / 2, N / 2, 512, Cells::Cross, L1, DENSE, "f64"),
-    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rb"),
+    ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, ""),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=ltm"),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=utm"),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=rec"),
     ("triangle L1 f32", N, 0, 512, Cells::Diagonal, L1, DENSE, "tile.map=bb"),
     ("sdh 50", S, 0, 3, Cells::Triangle, L2, SDH[0], ""),
-    ("sdh 50", S, 0, 3, Cells::Triangle, L2, SDH[0], "hist.copies=8"),
+    ("sdh 50", S, 0, 3, Cells::Triangle, L2, SDH[0], "bins=fast"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], ""),
-    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=2"),
-    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "points.anchors=8"),
-    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=4"),
     ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast"),
-    ("sdh 300", S / 2, 0, 3, Cells::Triangle, L2, SDH[1], "filter=off"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast,points.anchors=2,points.unroll=2"),
+    ("sdh 300", S, 0, 3, Cells::Triangle, L2, SDH[1], "bins=fast,hist.copies=2"),
+    ("sdh 300", S / 4, 0, 3, Cells::Triangle, L2, SDH[1], "hist.copies=0"),
+    ("sdh 300", S / 4, 0, 3, Cells::Triangle, L2, SDH[1], "filter=off"),
     ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], ""),
     ("sdh 1000", S, 0, 3, Cells::Triangle, L2, SDH[2], "bins=fast"),
-    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
-    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=2"),
-    ("gaussian sum d=3", S, S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, "points.anchors=8"),
+    ("sdh 1000000 bins", S / 4, 0, 3, Cells::Triangle, L2, FINE, ""),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, ""),
+    ("gaussian sum d=3", 2 * S, 2 * S, 3, Cells::Cross, GAUSS, SUM, ""),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, "points.input=cache"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, "points.input=both"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, "points.input=shuffle"),
+    ("logsumexp d=3", S / 4, S / 4, 3, Cells::Cross, L2, LSE, ""),
+    ("logsumexp d=3", S, S, 3, Cells::Cross, L2, LSE, ""),
     ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, ""),
-    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=2"),
     ("row minimum L1 d=3", 2 * S, 2 * S, 3, Cells::Cross, L1, MIN, ""),
-    ("gaussian sum d=3", 2 * S, 2 * S, 3, Cells::Cross, "exp(-sum((x - y)^2) * 10)", SUM, ""),
-    ("row minimum L1 d=3", S, S, 3, Cells::Cross, L1, MIN, "points.anchors=8"),
     ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, ""),
-    ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, "points.anchors=1"),
-    ("nearest 10 d=3", S / 4, S, 3, Cells::Cross, L2, KNN, "points.anchors=4"),
     ("nearest 10 d=3", S, S, 3, Cells::Cross, L2, KNN, ""),
-    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, ""),
-    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=2"),
-    ("join 1M x 1M d=3", 1_000_000, 1_000_000, 3, Cells::Cross, L2, JOIN, "points.anchors=8"),
-    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=rb"),
-    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=ltm"),
-    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=utm"),
-    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=rec"),
-    ("edm d=8 n=30720", 30720, 0, 8, Cells::Diagonal, L2, DENSE, "tile.map=bb"),
-    ("edm cross d=8 n=30720", 30720, 30720, 8, Cells::Cross, L2, DENSE, ""),
-    ("dense L1 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L1, DENSE, ""),
-    ("dense L2 f32 d=5419", 6000, 6000, 5419, Cells::Cross, L2, DENSE, ""),
-    (
-        "sdh 1000000 bins",
-        S / 4,
-        0,
-        3,
-        Cells::Triangle,
-        L2,
-        r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 1.7320508] }] }"#,
-        "",
-    ),
+    ("nearest 10 d=3", S, S, 3, Cells::Cross, L2, KNN, "points.input=cache"),
+    ("nearest 10 d=3", S, S, 3, Cells::Cross, L2, KNN, "points.input=shuffle"),
     ("nearest 1000 d=3", S / 256, S / 4, 3, Cells::Cross, L2, r#"{ kind = "nearest", k = 1000 }"#, ""),
-    ("logsumexp d=3", S / 4, S / 4, 3, Cells::Cross, L2, r#"{ kind = "reduce", op = "logsumexp" }"#, ""),
+    ("nearest 1000 d=3", S / 16, S / 4, 3, Cells::Cross, L2, r#"{ kind = "nearest", k = 1000 }"#, ""),
+    ("join 1M x 1M d=3", MILLION, MILLION, 3, Cells::Cross, L2, JOIN, ""),
+    ("join 1M x 1M d=3", MILLION, MILLION, 3, Cells::Cross, L2, JOIN, "select.output=count"),
+    ("row minimum d=64", S / 4, S / 4, 64, Cells::Cross, L1, MIN, ""),
+    ("nearest 10 d=64", S / 8, S / 8, 64, Cells::Cross, L2, KNN, ""),
 ];
 
 fn table(seed: u64, n: usize, d: usize) -> Table {
@@ -107,7 +104,14 @@ fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
     describe(&problem, Data { x: table(1, scale(n), d), y, weights: vec![] })
 }
 
-fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+/// Loads a workload with choices, and hands it on.
+fn with_engine<R>(
+    work: &Work,
+    set: &str,
+    wanted: Wanted,
+    small: bool,
+    then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
+) -> zipfold_core::Result<R> {
     let job = job(work, small)?;
     let Wanted::Device(runtime, index) = wanted else {
         return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
@@ -115,13 +119,34 @@ fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core:
     let device = open(runtime, index)?;
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
     let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
-    settings.insert("device.tile".into(), (1usize << 20).to_string());
+    settings.entry("device.tile".into()).or_insert((1usize << 20).to_string());
     let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
     let engine = Engine::load(&job, &plan, device)?;
+    then(&job, &plan, &engine)
+}
+
+/// The median of the seconds of a workload.
+fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<f64> {
+    with_engine(work, set, wanted, small, |job, plan, engine| {
+        let mut seconds = timed(engine, &plan.tiling.tiles(&job.space), if small { 1 } else { 5 })?;
+        seconds.sort_by(f64::total_cmp);
+        Ok(seconds[seconds.len() / 2])
+    })
+}
+
+fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+    with_engine(work, set, wanted, small, |job, plan, engine| report(work, set, small, (job, plan, engine)))
+}
+
+fn report(
+    work: &Work,
+    set: &str,
+    small: bool,
+    (job, plan, engine): (&Job, &Plan, &Engine<'_>),
+) -> zipfold_core::Result<String> {
     let tiles = plan.tiling.tiles(&job.space);
-    engine.time(&tiles)?;
     let repeats = if small { 1 } else { 5 };
-    let mut seconds = (0..repeats).map(|_| engine.time(&tiles)).collect::<zipfold_core::Result<Vec<f64>>>()?;
+    let mut seconds = timed(engine, &tiles, repeats)?;
     seconds.sort_by(f64::total_cmp);
     let s = seconds[seconds.len() / 2];
     let pairs = job.space.size()? as f64;
@@ -134,10 +159,58 @@ fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core:
         job.space.n,
         job.space.m,
         job.low.dim,
-        plan.seconds,
+        // Dense results stay on the device, so the prediction for kernels stands beside them.
+        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan),
         seconds[0],
         pairs * dims / s / 1e9
     ))
+}
+
+/// Seconds of so many measurements; short kernels are launched many times in each.
+fn timed(engine: &Engine<'_>, tiles: &[Tile], repeats: usize) -> zipfold_core::Result<Vec<f64>> {
+    let once = engine.time(tiles, 1)?;
+    let launches =
+        if engine.family() == "dense" && repeats > 1 { (0.02 / once.max(1e-6)).clamp(1.0, 200.0) } else { 1.0 };
+    (0..repeats).map(|_| engine.time(tiles, launches as usize)).collect()
+}
+
+/// Choices of the triangle maps, the bounding box by block first: others are told as times faster than it.
+const MAPS: [&str; 11] = [
+    "tile.map=bb",
+    "tile.map=bb,tile.by=thread",
+    "tile.map=ltm",
+    "tile.map=ltm,tile.root=newton",
+    "tile.map=ltm,tile.root=reciprocal",
+    "tile.map=ltm,tile.root=table",
+    "tile.map=utm",
+    "tile.map=utm,tile.by=thread",
+    "tile.map=rb",
+    "tile.map=rb,tile.by=thread",
+    "tile.map=rec",
+];
+const ROWS: [usize; 9] = [1024, 2048, 4096, 8192, 12288, 16384, 20480, 25600, 30720];
+
+/// I(n) of the triangle paper: Euclidean matrices of 1 to 4 features, one half, by every map.
+fn triangles(wanted: Wanted, small: bool) {
+    for d in 1..=4 {
+        for n in ROWS.into_iter().filter(|n| !small || *n == 1024) {
+            let mut box_seconds = None;
+            for set in MAPS {
+                let work = ("edm", n, 0, d, Cells::Triangle, L2, HALF, set);
+                let line = seconds_of(&work, set, wanted, small).map(|s| {
+                    let first = *box_seconds.get_or_insert(s);
+                    format!("{{\"work\":\"edm\",\"d\":{d},\"n\":{n},\"set\":\"{set}\",\"seconds\":{s:.7},\"improvement\":{:.3}}}", first / s)
+                });
+                println!(
+                    "{}",
+                    line.unwrap_or_else(|e| format!(
+                        "{{\"work\":\"edm\",\"set\":\"{set}\",\"error\":{:?}}}",
+                        e.to_string()
+                    ))
+                );
+            }
+        }
+    }
 }
 
 fn main() {
@@ -145,6 +218,12 @@ fn main() {
     let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
     let small = args.iter().any(|a| a == "small");
     let only = args.iter().skip(1).find(|a| *a != "small" && !a.starts_with('+'));
+    if only.is_some_and(|o| o == "edm") {
+        if let Ok(wanted) = wanted {
+            triangles(wanted, small);
+        }
+        return;
+    }
     let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
     for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
         let mut run = vec![work.7];

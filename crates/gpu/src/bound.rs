@@ -129,6 +129,17 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
     found.into_iter().map(|(lo, hi, exact, finite)| if finite { Bound::held(lo, hi, exact) } else { None }).collect()
 }
 
+/// Ranges of two parts of the rows, as those of both.
+pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
+    let both = |(a, b): (&Option<Bound>, &Option<Bound>)| match (a, b) {
+        (Some(a), Some(b)) => {
+            Some(Bound { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi), abs: a.abs.max(b.abs), rel: a.rel.max(b.rel) })
+        }
+        _ => None,
+    };
+    a.iter().zip(b).map(both).collect()
+}
+
 /// Bounds of every pair node that has one.
 pub struct Bounds<'l> {
     low: &'l Lowered,
@@ -242,6 +253,14 @@ impl<'l> Bounds<'l> {
 mod tests {
     use super::*;
     use zipfold_core::pair::{Formula, Scope, parse};
+
+    #[test]
+    fn ranges_of_parts_join() {
+        let part = |lo, hi, exact| vec![Bound::held(lo, hi, exact)];
+        let joined = joined(&part(0.0, 1.0, true), &part(-2.0, 0.5, false));
+        assert_eq!(joined, part(-2.0, 1.0, false));
+        assert_eq!(super::joined(&part(0.0, 1.0, true), &vec![None]), vec![None]);
+    }
 
     /// Random rows: the single-precision value stays within the bound of the double-precision one.
     #[test]

@@ -1,11 +1,16 @@
 //! Family *dense* on the host's side: launches tiles, brings matrices home row by row.
 
-use crate::emit::dense::{self as text, THREADS, TILE};
-use crate::emit::{header, maps::Map};
-use crate::engine::{Loaded, Number, Part, Put};
-use crate::points::chosen;
-use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
+use crate::emit::cells;
+use crate::emit::dense::{self as text, Copying, Shape};
+use crate::emit::header;
+use crate::emit::maps::{Map, Placing, Root};
+use crate::engine::{Number, Part, Put};
+use crate::points::{chosen, counted};
+use crate::rows::{self, Loaded, Rows};
+use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
+use crate::twin::maps;
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
@@ -17,19 +22,66 @@ pub struct Dense<'j> {
     job: &'j Job,
     precision: Precision,
     /// For whole rectangles (half spaces: values go to their transposed place too).
-    cross: Kernel,
+    cross: Pass,
     /// For tiles on the diagonal of a half space.
-    half: Option<(Kernel, Map)>,
+    half: Option<Pass>,
 }
 
-/// Whether `job` is one matrix of a formula that fits.
+/// A kernel, and how its grid covers a tile.
+struct Pass {
+    kernel: Kernel,
+    placing: Placing,
+    /// Rows and columns of cells of what a place of the map stands for.
+    side: usize,
+    threads: u32,
+    /// Rows of tiles by λ, and for how many rows of tiles.
+    table: Mutex<Option<(u32, Memory)>>,
+}
+
+/// Whether `job` is one matrix of numbers.
 pub fn is_dense(job: &Job) -> bool {
-    let one = matches!(job.folds.as_slice(), [Fold::Matrix { .. } | Fold::Condensed { .. }]);
-    one && job.near_root.is_none() && job.nan != NanPolicy::Skip && text::fits(job)
+    let number = match job.folds.as_slice() {
+        [Fold::Matrix { root } | Fold::Condensed { root }] => job.low.formula.width(*root, job.low.dim) == 1,
+        _ => false,
+    };
+    number && job.near_root.is_none() && job.nan != NanPolicy::Skip
 }
 
-fn map(plan: &Plan) -> Result<Map> {
-    plan.choices.get("tile.map").map_or(Ok(Map::Rb), |name| Map::parse(name))
+/// Whether slices of components are reused; otherwise a thread computes whole cells.
+fn is_blocked(job: &Job, plan: &Plan) -> bool {
+    text::fits(job) && plan.choices.get("device.family").is_none_or(|f| f != "cells")
+}
+
+/// The shape of the kernel of whole rectangles.
+///
+/// # Errors
+/// `Request` for settings that make no sense.
+pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
+    let (low, precision) = (&job.low, plan.precision);
+    let mirror = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+    let single = precision == Precision::F32;
+    let piped = single && runtime == Runtime::Cuda;
+    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
+    let stages = counted(plan, "dense.stages", if piped { 3 } else { 0 }, 4)?;
+    let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
+    let wide = piped && text::is_light(low, precision);
+    let across = chosen(plan, "dense.across", if wide { 16 } else { 8 }, 16)?;
+    let (slice, blocks) = match copy {
+        Copying::Ahead => (text::default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
+        Copying::Pipe(_) => (text::pipe_slice(low, precision, stages), if across == 16 { 2 } else { 1 }),
+    };
+    let slice = chosen(plan, "dense.slice", slice, 32)?;
+    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
+    if !matches!(across, 8 | 16) {
+        let e = Error::request(format!("{across} columns a thread")).at("--set dense.across");
+        return Err(e.remedy("8 or 16"));
+    }
+    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror };
+    if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
+        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
+        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
+    }
+    Ok(shape)
 }
 
 /// The source of the kernels `zf_cross` and, for half spaces, `zf_half`.
@@ -41,22 +93,23 @@ pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
         [Fold::Matrix { root } | Fold::Condensed { root }] => *root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
-    let precision = plan.precision;
-    let is_half = job.space.is_half();
-    let slice = chosen(plan, "dense.slice", text::default_slice(&job.low, precision), 32)?;
-    let mirrored = is_half && matches!(job.folds[0], Fold::Matrix { .. });
-    // The second, transposed write needs registers that two blocks a multiprocessor do not leave.
-    let blocks = if precision == Precision::F32 && !mirrored { 2 } else { 1 };
-    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
-    let shared = text::shared_bytes(&job.low, precision, slice);
-    if !slice.is_power_of_two() || slice < 2 || shared > 48 << 10 {
-        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
-        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two"));
-    }
-    let shape = |map, mirror| text::Shape { precision, slice, blocks, map, mirror };
-    let mut source = header(runtime) + &text::kernel("zf_cross", job, root, &shape(Map::Cross, mirrored));
-    if is_half {
-        source += &text::kernel("zf_half", job, root, &shape(map(plan)?, mirrored));
+    let half = if job.space.is_half() { Some(Placing::of(plan)?) } else { None };
+    let named = [Some(("zf_cross", Placing::CROSS)), half.map(|placing| ("zf_half", placing))];
+    let mut source = header(runtime) + &rows::panels(job, rows::is_streamed(plan));
+    if is_blocked(job, plan) {
+        let whole = shape(job, plan, runtime)?;
+        for (name, map) in named.into_iter().flatten() {
+            if map.by_thread {
+                let e = Error::request("a thread has many cells here").at("--set tile.by");
+                return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
+            }
+            source += &text::kernel(name, job, root, &Shape { map, ..whole });
+        }
+    } else {
+        let mirror = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+        for (name, placing) in named.into_iter().flatten() {
+            source += &cells::kernel(name, job, root, plan.precision, placing, mirror);
+        }
     }
     Ok(source)
 }
@@ -67,80 +120,106 @@ impl<'j> Dense<'j> {
     /// # Errors
     /// Those of the device and of the settings.
     pub fn load(job: &'j Job, plan: &Plan, device: &Device) -> Result<Option<Self>> {
-        if !is_dense(job) || plan.choices.get("family").is_some_and(|f| f == "values") {
+        if !is_dense(job) || plan.choices.get("device.family").is_some_and(|f| f == "values") {
             return Ok(None);
         }
-        let source = source(job, plan, device.facts.runtime)?;
+        let runtime = device.facts.runtime;
+        let source = source(job, plan, runtime)?;
+        let (side, threads) = match is_blocked(job, plan) {
+            true => (text::TILE, shape(job, plan, runtime)?.threads()),
+            false => (cells::TILE, cells::THREADS),
+        };
         let names = if job.space.is_half() { &["zf_cross", "zf_half"][..] } else { &["zf_cross"] };
         let mut kernels = device.compile(&source, names)?.into_iter();
-        let Some(cross) = kernels.next() else { return Err(Error::internal("no kernel was compiled")) };
-        let map = map(plan)?;
-        Ok(Some(Dense { job, precision: plan.precision, cross, half: kernels.next().map(|k| (k, map)) }))
+        let mut pass = |placing: Placing| {
+            let side = if placing.by_thread { 1 } else { side };
+            kernels.next().map(|kernel| Pass { kernel, placing, side, threads, table: Mutex::new(None) })
+        };
+        let cross = pass(Placing::CROSS).ok_or_else(|| Error::internal("no kernel was compiled"))?;
+        let half = if job.space.is_half() { pass(Placing::of(plan)?) } else { None };
+        Ok(Some(Dense { job, precision: plan.precision, cross, half }))
     }
-    /// Writes the cells of `tiles` to their places.
+    /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
     ///
     /// # Errors
     /// Those of the device and of `put`.
-    pub fn run<T: Number>(&self, device: &Device, loaded: &Loaded, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
+    pub fn run<T: Number>(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let mut tally = Tally::default();
+        let mut before = None;
         for tile in tiles {
-            let (out, mirror) = self.launch(device, loaded, tile)?;
-            let (r, c) = (tile.rows.len(), tile.cols.len());
-            let mut items = vec![T::default(); r * c];
-            device.read(&out, &mut items)?;
-            self.put_rows(tile, &mut items, put)?;
-            if let (Some(mirror), Fold::Matrix { .. }) = (&mirror, &self.job.folds[0]) {
-                device.read(mirror, &mut items)?;
-                let turned = Tile { rows: tile.cols.clone(), cols: tile.rows.clone() };
-                self.put_rows(&turned, &mut items, put)?;
+            let room = self.room(device, tile)?;
+            self.launch(device, rows.of(device, tile)?.get(), tile, &room)?;
+            let done = (tile, room, device.mark()?);
+            if let Some(made) = before.replace(done) {
+                self.bring::<T>(device, made, put)?;
             }
             tally.counted += self.job.space.count(&tile.rows, &tile.cols);
         }
+        if let Some(made) = before {
+            self.bring::<T>(device, made, put)?;
+        }
         Ok(Part { states: vec![State::Written], tally })
     }
-    /// Computes a tile; the results stay on the device: the tile and, beside the diagonal of a half space, its transpose.
+    /// Brings a tile home by groups of rows.
+    fn bring<T: Number>(&self, device: &Device, (tile, room, mark): Made<'_>, put: &Put<'_>) -> Result<()> {
+        let turned = Tile { rows: tile.cols.clone(), cols: tile.rows.clone() };
+        let mirror = room.1.iter().filter(|_| matches!(self.job.folds[0], Fold::Matrix { .. })).map(|m| (&turned, m));
+        for (tile, memory) in [(tile, &room.0)].into_iter().chain(mirror) {
+            let (r, c) = (tile.rows.len(), tile.cols.len());
+            let group = (PIECE / size_of::<T>() / c.max(1)).max(1);
+            device.bring(memory, (r * c, group * c), &mark, &mut |from, items: &[T]| {
+                self.put_rows(tile, tile.rows.start + from / c, items, put)
+            })?;
+        }
+        Ok(())
+    }
+    /// Device memory for a tile and, beside the diagonal of a half space, its transpose.
+    ///
+    /// # Errors
+    /// `Resource` when there is not as much.
+    pub fn room(&self, device: &Device, tile: &Tile) -> Result<(Memory, Option<Memory>)> {
+        let bytes = tile.rows.len() * tile.cols.len() * self.precision.bytes();
+        let turned = self.half.is_some() && tile.rows != tile.cols;
+        Ok((device.allocate(bytes)?, if turned { Some(device.allocate(bytes)?) } else { None }))
+    }
+    /// Computes a tile into its `room`.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn launch(&self, device: &Device, loaded: &Loaded, tile: &Tile) -> Result<(Memory, Option<Memory>)> {
-        let (r, c) = (tile.rows.len(), tile.cols.len());
-        let bytes = r * c * self.precision.bytes();
-        let out = device.allocate(bytes)?;
-        if r * c == 0 {
-            return Ok((out, None));
-        }
-        let (down, across) = (r.div_ceil(TILE) as u32, c.div_ceil(TILE) as u32);
-        let on_diagonal = tile.rows == tile.cols;
-        match &self.half {
-            Some((kernel, map)) if on_diagonal => {
-                for (x, y, launch) in map.grids(across) {
-                    self.start(
-                        device,
-                        loaded,
-                        kernel,
-                        tile,
-                        [&out, &out],
-                        Grid { x, y, threads: THREADS },
-                        (across, launch),
-                    )?;
-                }
-                Ok((out, None))
-            }
-            half => {
-                let mirror = if half.is_some() { Some(device.allocate(bytes)?) } else { None };
-                let grid = Grid { x: across, y: down, threads: THREADS };
-                let second = mirror.as_ref().unwrap_or(&out);
-                self.start(device, loaded, &self.cross, tile, [&out, second], grid, (across, 0))?;
-                Ok((out, mirror))
-            }
-        }
-    }
-    #[allow(clippy::too_many_arguments, reason = "the kernel's own parameters")]
-    fn start(
+    pub fn launch(
         &self,
         device: &Device,
         loaded: &Loaded,
-        kernel: &Kernel,
+        tile: &Tile,
+        (out, mirror): &(Memory, Option<Memory>),
+    ) -> Result<()> {
+        let (r, c) = (tile.rows.len(), tile.cols.len());
+        if r * c == 0 {
+            return Ok(());
+        }
+        let on_diagonal = tile.rows == tile.cols;
+        match &self.half {
+            Some(pass) if on_diagonal => {
+                let across = c.div_ceil(pass.side) as u32;
+                for (x, y, launch) in pass.placing.grids(across) {
+                    let grid = Grid { x, y, threads: pass.threads };
+                    self.start((device, loaded), pass, tile, [out, out], grid, (across, launch))?;
+                }
+                Ok(())
+            }
+            _ => {
+                let pass = &self.cross;
+                let (down, across) = (r.div_ceil(pass.side) as u32, c.div_ceil(pass.side) as u32);
+                let grid = Grid { x: across, y: down, threads: pass.threads };
+                let second = mirror.as_ref().unwrap_or(out);
+                self.start((device, loaded), pass, tile, [out, second], grid, (across, 0))
+            }
+        }
+    }
+    fn start(
+        &self,
+        (device, loaded): (&Device, &Loaded),
+        pass: &Pass,
         tile: &Tile,
         out: [&Memory; 2],
         grid: Grid,
@@ -148,38 +227,44 @@ impl<'j> Dense<'j> {
     ) -> Result<()> {
         let mut args = loaded.inputs(self.precision)?;
         args.extend(out.map(Arg::Memory));
+        let mut table = pass.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.as_ref().is_none_or(|(rows, _)| *rows != across) {
+            let made = if pass.placing.map == Map::Ltm(Root::Table) { maps::table(across) } else { vec![] };
+            *table = Some((across, device.upload(&made)?));
+        }
+        args.extend(table.as_ref().map(|(_, memory)| Arg::Memory(memory)));
         let sides = [tile.rows.start, tile.rows.len(), tile.cols.start, tile.cols.len()];
         args.extend(sides.map(|v| Arg::U32(v as u32)));
         args.extend([Arg::U32(across), Arg::U32(launch)]);
-        device.launch(kernel, grid, &args)
+        device.launch(&pass.kernel, grid, &args)
     }
-    fn put_rows<T: Number>(&self, tile: &Tile, items: &mut [T], put: &Put<'_>) -> Result<()> {
+    /// Puts whole rows of a tile, from row `first` on.
+    fn put_rows<T: Number>(&self, tile: &Tile, first: usize, items: &[T], put: &Put<'_>) -> Result<()> {
         let job = self.job;
-        let (n, m, c) = (job.space.n, job.space.m, tile.cols.len());
-        if c == 0 {
-            return Ok(());
-        }
-        let lines = items.par_chunks_mut(c).enumerate();
+        let (n, m, cols) = (job.space.n, job.space.m, &tile.cols);
         let hollow = matches!(job.space.cells, Cells::Triangle | Cells::Ordered);
-        lines.try_for_each(|(at, line)| {
-            let i = tile.rows.start + at;
+        items.par_chunks(cols.len().max(1)).enumerate().try_for_each(|(at, line)| {
+            let i = first + at;
             match job.folds[0] {
                 Fold::Condensed { .. } => {
-                    let from = (i + 1).clamp(tile.cols.start, tile.cols.end);
-                    let line = &line[from - tile.cols.start..];
+                    let from = (i + 1).clamp(cols.start, cols.end);
+                    let line = &line[from - cols.start..];
                     if line.is_empty() {
-                        Ok(())
-                    } else {
-                        put(0, n * i - i * (i + 1) / 2 + from - i - 1, T::values(line))
+                        return Ok(());
                     }
+                    put(0, n * i - i * (i + 1) / 2 + from - i - 1, T::values(line))
                 }
                 _ => {
-                    if hollow && tile.cols.contains(&i) {
-                        line[i - tile.cols.start] = T::NAN;
+                    put(0, i * m + cols.start, T::values(line))?;
+                    if hollow && cols.contains(&i) {
+                        put(0, i * m + i, T::values(&[T::NAN]))?;
                     }
-                    put(0, i * m + tile.cols.start, T::values(line))
+                    Ok(())
                 }
             }
         })
     }
 }
+
+/// A tile, where its results are, and the mark behind its work.
+type Made<'t> = (&'t Tile, (Memory, Option<Memory>), Mark);

@@ -3,13 +3,13 @@
 use crate::dense::{self, Dense};
 use crate::emit::{self, values};
 use crate::host::Host;
-use crate::pack::pack;
 use crate::points::{self, Points};
-use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
+use crate::rows;
+use crate::rows::{Kinds, Loaded, Rows};
+use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
 use std::ops::Range;
 use std::sync::Mutex;
 use zipfold_core::fold::{BLOCK, Fold, State, Tally};
-use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
 use zipfold_plan::{Plan, Tile};
@@ -89,58 +89,12 @@ impl<T: Number> Rectangle<T> {
     }
 }
 
-/// The rows of a job in device memory, in one or both precisions, and constant vectors.
-pub struct Loaded {
-    wide: Option<[Memory; 3]>,
-    /// In single precision.
-    pub narrow: Option<[Memory; 3]>,
-    /// Ranges of the rows, where filters want them.
-    pub ranges: Option<[crate::bound::Ranges; 2]>,
-}
-
-/// Numbers past the last panel, since whole slices of components are fetched.
-const SLACK: usize = 32 * 128;
-
-impl Loaded {
-    fn new(job: &Job, device: &Device, wide: bool, narrow: bool) -> Result<Self> {
-        let low = &job.low;
-        let flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
-        let mut out = Loaded { wide: None, narrow: None, ranges: None };
-        if wide {
-            let mut x = pack(low, &job.x, Side::X, Precision::F64).wide;
-            let mut y = pack(low, job.other(), Side::Y, Precision::F64).wide;
-            out.ranges = if narrow { points::data_ranges(job, [&x, &y]) } else { None };
-            [&mut x, &mut y].into_iter().for_each(|v| v.resize(v.len() + SLACK, 0.0));
-            out.wide = Some([device.upload(&x)?, device.upload(&y)?, device.upload(&flat)?]);
-        }
-        if narrow {
-            let mut x = pack(low, &job.x, Side::X, Precision::F32).narrow;
-            let mut y = pack(low, job.other(), Side::Y, Precision::F32).narrow;
-            [&mut x, &mut y].into_iter().for_each(|v| v.resize(v.len() + SLACK, 0.0));
-            let flat: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
-            out.narrow = Some([device.upload(&x)?, device.upload(&y)?, device.upload(&flat)?]);
-        }
-        Ok(out)
-    }
-    /// Arguments of a kernel: rows of x, of y, constants.
-    ///
-    /// # Errors
-    /// `Internal` when they were not loaded in this precision.
-    pub fn inputs(&self, precision: Precision) -> Result<Vec<Arg<'_>>> {
-        let held = if precision == Precision::F32 { &self.narrow } else { &self.wide };
-        match held {
-            Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
-            None => Err(Error::internal("rows that were not loaded")),
-        }
-    }
-}
-
 /// A job loaded on a device.
 pub struct Engine<'j> {
     job: &'j Job,
     device: Device,
     precision: Precision,
-    loaded: Loaded,
+    rows: Rows<'j>,
     family: Family<'j>,
     /// One user at a time: kernels share memory for their results.
     turn: Mutex<()>,
@@ -174,19 +128,19 @@ impl<'j> Engine<'j> {
         let narrow = precision == Precision::F32 || on_device;
         let wide = precision == Precision::F64;
         check_double(&device.facts, precision)?;
-        let loaded = Loaded::new(job, &device, wide, narrow)?;
+        let rows = Rows::load(job, plan, &device, Kinds { wide, narrow })?;
         let family = if let Some(dense) = Dense::load(job, plan, &device)? {
             Family::Dense(Box::new(dense))
-        } else if let Some(points) = Points::load(job, plan, &device, &loaded)? {
+        } else if let Some(points) = Points::load(job, plan, &device, rows.ranges())? {
             Family::Points(Box::new(points))
         } else {
-            Self::values(job, &device, precision)?
+            Self::values(job, plan, &device)?
         };
-        Ok(Engine { job, device, precision, loaded, family, turn: Mutex::new(()) })
+        Ok(Engine { job, device, precision, rows, family, turn: Mutex::new(()) })
     }
-    fn values(job: &Job, device: &Device, precision: Precision) -> Result<Family<'j>> {
+    fn values(job: &Job, plan: &Plan, device: &Device) -> Result<Family<'j>> {
         let low = &job.low;
-        let source = values::source(job, precision, device.facts.runtime);
+        let source = values::source(job, plan.precision, device.facts.runtime, rows::is_streamed(plan));
         let mut kernels = device.compile(&source, &["zf_values"])?;
         let kernel = kernels.pop().ok_or_else(|| Error::internal("no kernel was compiled"))?;
         Ok(Family::Values(kernel, (0..low.formula.roots.len()).map(|r| low.formula.width(r, low.dim)).sum()))
@@ -209,7 +163,9 @@ impl<'j> Engine<'j> {
         loop {
             match self.attempt(&work, put) {
                 // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
-                Err(e) if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len() > BLOCK) => {
+                Err(e)
+                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > BLOCK) =>
+                {
                     work = work.iter().flat_map(halves).collect();
                 }
                 other => return other,
@@ -218,34 +174,40 @@ impl<'j> Engine<'j> {
     }
     fn attempt(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         match (&self.family, self.precision) {
-            (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.loaded, tiles, put),
-            (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.loaded, tiles, put),
-            (Family::Points(points), _) => points.run(&self.device, &self.loaded, tiles),
+            (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.rows, tiles, put),
+            (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.rows, tiles, put),
+            (Family::Points(points), _) => points.run(&self.device, &self.rows, tiles),
             (Family::Values(kernel, parts), Precision::F32) => self.by_values::<f32>(kernel, *parts, tiles, put),
             (Family::Values(kernel, parts), Precision::F64) => self.by_values::<f64>(kernel, *parts, tiles, put),
         }
     }
-    /// Runs the kernels of `tiles` as [`Self::run`] does, but leaves dense results on the device; returns seconds. For
-    /// measurements.
+    /// Seconds of the kernels of `tiles`, `launches` times in a row, a launch. Dense results stay on the device, in memory that is
+    /// there before. For measurements.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn time(&self, tiles: &[Tile]) -> Result<f64> {
+    pub fn time(&self, tiles: &[Tile], launches: usize) -> Result<f64> {
+        let rooms = match &self.family {
+            Family::Dense(d) => tiles.iter().map(|t| d.room(&self.device, t)).collect::<Result<Vec<_>>>()?,
+            _ => vec![],
+        };
         self.device.finish()?;
         let start = std::time::Instant::now();
-        match &self.family {
-            Family::Dense(d) => {
-                let mut held = vec![];
-                for tile in tiles {
-                    held.push(d.launch(&self.device, &self.loaded, tile)?);
+        for _ in 0..launches {
+            match &self.family {
+                Family::Dense(d) => {
+                    let mut each = tiles.iter().zip(&rooms);
+                    each.try_for_each(|(tile, room)| {
+                        d.launch(&self.device, self.rows.of(&self.device, tile)?.get(), tile, room)
+                    })?;
                 }
-                self.device.finish()?;
-            }
-            _ => {
-                self.run(tiles, &|_, _, _| Ok(()))?;
+                _ => {
+                    self.run(tiles, &|_, _, _| Ok(()))?;
+                }
             }
         }
-        Ok(start.elapsed().as_secs_f64())
+        self.device.finish()?;
+        Ok(start.elapsed().as_secs_f64() / launches.max(1) as f64)
     }
     /// What the device does: `dense`, `points` (with a filter in single precision or without), `values`.
     pub fn family(&self) -> &'static str {
@@ -260,12 +222,13 @@ impl<'j> Engine<'j> {
     fn by_values<T: Number>(&self, kernel: &Kernel, parts: usize, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let mut host = Host::new(self.job, tiles);
         for tile in tiles {
+            let rows = self.rows.of(&self.device, tile)?;
             let line = tile.cols.len().max(1) * parts.max(1) * size_of::<T>();
             let step = (VALUES_AT_A_TIME / line / BLOCK).max(1) * BLOCK;
             let mut from = tile.rows.start;
             while from < tile.rows.end {
                 let to = ((from / BLOCK) * BLOCK + step).min(tile.rows.end);
-                let rectangle = self.rectangle::<T>(kernel, parts, from..to, tile.cols.clone())?;
+                let rectangle = self.rectangle::<T>((kernel, rows.get()), parts, from..to, tile.cols.clone())?;
                 host.rectangle(&rectangle, put)?;
                 from = to;
             }
@@ -275,7 +238,7 @@ impl<'j> Engine<'j> {
     }
     fn rectangle<T: Number>(
         &self,
-        kernel: &Kernel,
+        (kernel, loaded): (&Kernel, &Loaded),
         parts: usize,
         rows: Range<usize>,
         cols: Range<usize>,
@@ -287,7 +250,7 @@ impl<'j> Engine<'j> {
             y: (rows.len() as u32).clamp(1, 1024),
             threads: values::THREADS,
         };
-        let mut args = self.loaded.inputs(self.precision)?;
+        let mut args = loaded.inputs(self.precision)?;
         args.push(Arg::Memory(&out));
         args.extend([rows.start, rows.len(), cols.start, cols.len()].map(|v| Arg::U32(v as u32)));
         self.device.launch(kernel, grid, &args)?;
@@ -296,15 +259,19 @@ impl<'j> Engine<'j> {
     }
 }
 
-/// A tile in two, cut between blocks of rows.
+/// A tile in two, its longer side cut between blocks.
 fn halves(tile: &Tile) -> Vec<Tile> {
-    let blocks = tile.rows.len().div_ceil(BLOCK);
-    if blocks < 2 {
+    let (rows, cols) = (&tile.rows, &tile.cols);
+    let middle = |side: &Range<usize>| side.start + side.len().div_ceil(BLOCK) / 2 * BLOCK;
+    if rows.len().max(cols.len()) <= BLOCK {
         return vec![tile.clone()];
     }
-    let middle = tile.rows.start + blocks / 2 * BLOCK;
-    let part = |rows| Tile { rows, cols: tile.cols.clone() };
-    vec![part(tile.rows.start..middle), part(middle..tile.rows.end)]
+    if rows.len() >= cols.len() {
+        let part = |rows| Tile { rows, cols: cols.clone() };
+        return vec![part(rows.start..middle(rows)), part(middle(rows)..rows.end)];
+    }
+    let part = |cols| Tile { rows: rows.clone(), cols };
+    vec![part(cols.start..middle(cols)), part(middle(cols)..cols.end)]
 }
 
 fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
@@ -324,14 +291,12 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
         return Ok(vec![("dense".into(), dense::source(job, plan, runtime)?)]);
     }
     if points::folds(job) {
-        let wide = |table, side| pack(&job.low, table, side, Precision::F64).wide;
-        let (x, y) = (wide(&job.x, Side::X), wide(job.other(), Side::Y));
-        let ranges = points::data_ranges(job, [&x, &y]);
+        let ranges = Some(rows::data_ranges(job));
         let made = points::sources(job, plan, runtime, ranges.as_ref())?;
         let name = |shape: &emit::sweep::Shape| format!("points, anchors {:?}", shape.anchor);
         return Ok(made.into_iter().map(|(shape, source)| (name(&shape), source)).collect());
     }
-    Ok(vec![("values".into(), values::source(job, plan.precision, runtime))])
+    Ok(vec![("values".into(), values::source(job, plan.precision, runtime, rows::is_streamed(plan)))])
 }
 
 /// The numbers of all roots of `job` for all cells, in double precision: by part, then row-major. For tests of generated code.
@@ -339,9 +304,9 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 /// # Errors
 /// Those of the device.
 pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
-    let source = values::source(job, Precision::F64, device.facts.runtime);
+    let source = values::source(job, Precision::F64, device.facts.runtime, false);
     let kernels = device.compile(&source, &["zf_values"])?;
-    let loaded = Loaded::new(job, device, true, false)?;
+    let loaded = Loaded::all(job, device, Kinds { wide: true, narrow: false })?;
     let (n, m) = (job.space.n, job.space.m);
     let parts: usize = (0..job.low.formula.roots.len()).map(|r| job.low.formula.width(r, job.low.dim)).sum();
     let mut items = vec![0.0; parts * n * m];

@@ -1,6 +1,7 @@
 //! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every kernel reads them.
 
 use rayon::prelude::*;
+use std::ops::Range;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Precision, Table};
@@ -19,23 +20,28 @@ pub struct Packed {
 
 /// Packs the rows of `table` as `side` of `low`. Rows past the last repeat it.
 pub fn pack(low: &Lowered, table: &Table, side: Side, precision: Precision) -> Packed {
+    pack_panels(low, table, side, precision, 0..table.rows().div_ceil(PANEL))
+}
+
+/// Packs some panels of the rows of `table`, as [`pack`] does.
+pub fn pack_panels(low: &Lowered, table: &Table, side: Side, precision: Precision, panels: Range<usize>) -> Packed {
     let width = crate::emit::values::width(low, side as usize);
-    let panels = table.rows().div_ceil(PANEL);
-    let total = panels * PANEL * width;
+    let total = panels.len() * PANEL * width;
     let mut out = Packed::default();
     if total == 0 {
         return out;
     }
+    let first = panels.start;
     match precision {
         Precision::F64 => {
             out.wide = vec![0.0; total];
             let parts = out.wide.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| fill(low, table, side, panel, |at, v| part[at] = v));
+            parts.for_each(|(panel, part)| fill(low, table, side, first + panel, |at, v| part[at] = v));
         }
         Precision::F32 => {
             out.narrow = vec![0.0; total];
             let parts = out.narrow.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| fill(low, table, side, panel, |at, v| part[at] = v as f32));
+            parts.for_each(|(panel, part)| fill(low, table, side, first + panel, |at, v| part[at] = v as f32));
         }
     }
     out

@@ -1,13 +1,15 @@
 //! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half spaces, where a cell is
 //! credited to its row and to its column.
 
-use crate::bound::{Bounds, Ranges, ranges};
+use crate::bound::{Bounds, Ranges};
 use crate::emit::folds::{self, Band};
 use crate::emit::nearest;
 use crate::emit::pair::RootText;
-use crate::emit::sweep::{self, FoldText, Shape, THREADS};
+use crate::emit::select::{self, Output};
+use crate::emit::sweep::{self, FoldText, Input, Shape, THREADS};
 use crate::emit::{header, pair};
-use crate::engine::{Loaded, Part};
+use crate::engine::Part;
+use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -18,20 +20,21 @@ use zipfold_core::fold::{
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::sweep as tree;
 use zipfold_plan::{Plan, Tile};
 
 /// Slots of a page of matches.
-const PAGE: usize = 8192;
-/// Most bytes of shared memory that counters take.
-const SHARED: usize = 32 << 10;
+pub(crate) const PAGE: usize = 8192;
 /// Most numbers of the state of a row that stay in registers.
 const MOST_STATE: usize = 20;
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A compiled sweep of one side.
-struct Pass {
-    kernel: Kernel,
-    shape: Shape,
+pub(crate) struct Pass {
+    pub(crate) kernel: Kernel,
+    /// Puts matches where they belong, after a count by `kernel`.
+    pub(crate) place: Option<Kernel>,
+    pub(crate) shape: Shape,
 }
 
 /// A fold on the device.
@@ -44,14 +47,23 @@ pub struct Points<'j> {
     pub filtered: bool,
 }
 
-/// A choice made by hand, as a number.
+/// A choice made by hand, as a number from 1 on.
 pub fn chosen(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
+    within(plan, key, default, 1..=most)
+}
+
+/// A choice made by hand, as a number that may be 0.
+pub fn counted(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
+    within(plan, key, default, 0..=most)
+}
+
+fn within(plan: &Plan, key: &str, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize> {
     let Some(text) = plan.choices.get(key) else { return Ok(default) };
-    match text.parse::<usize>().ok().filter(|v| (1..=most).contains(v)) {
+    match text.parse::<usize>().ok().filter(|v| range.contains(v)) {
         Some(v) => Ok(v),
         None => {
             let e = Error::request(format!("'{text}' is no number for it")).at(format!("--set {key}"));
-            Err(e.limit(format!("1 to {most}")))
+            Err(e.limit(format!("{} to {}", range.start(), range.end())))
         }
     }
 }
@@ -82,15 +94,16 @@ impl<'j> Points<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn load(job: &'j Job, plan: &Plan, device: &Device, loaded: &Loaded) -> Result<Option<Self>> {
+    pub fn load(job: &'j Job, plan: &Plan, device: &Device, ranges: Option<&[Ranges; 2]>) -> Result<Option<Self>> {
         if !folds(job) {
             return Ok(None);
         }
         let mut passes = vec![];
-        for (shape, source) in sources(job, plan, device.facts.runtime, loaded.ranges.as_ref())? {
-            let mut kernels = device.compile(&source, &["zf_sweep"])?;
-            let kernel = kernels.pop().ok_or_else(|| Error::internal("no kernel was compiled"))?;
-            passes.push(Pass { kernel, shape });
+        for (shape, source) in sources(job, plan, device.facts.runtime, ranges)? {
+            let names = if counts_first(job, plan)? { &["zf_sweep", "zf_put"][..] } else { &["zf_sweep"] };
+            let mut kernels = device.compile(&source, names)?.into_iter();
+            let kernel = kernels.next().ok_or_else(|| Error::internal("no kernel was compiled"))?;
+            passes.push(Pass { kernel, place: kernels.next(), shape });
         }
         let extra: Vec<f64> = match &job.folds[0] {
             Fold::Rows(f) => f.weights.clone().unwrap_or_default(),
@@ -104,10 +117,12 @@ impl<'j> Points<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn run(&self, device: &Device, loaded: &Loaded, tiles: &[Tile]) -> Result<Part> {
+    pub fn run(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile]) -> Result<Part> {
         let mut state = self.identity(tiles);
         let mut tally = Tally::default();
         for tile in tiles {
+            let window = rows.of(device, tile)?;
+            let loaded = window.get();
             // The side of columns first: their pieces precede those of rows.
             for (at, pass) in self.passes.iter().enumerate().rev() {
                 let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
@@ -165,27 +180,52 @@ impl<'j> Points<'j> {
 pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges; 2]>) -> Result<Vec<(Shape, String)>> {
     let off = plan.choices.get("filter").is_some_and(|v| v == "off");
     let filter = if off { None } else { ranges.and_then(|r| filter(job, r)) };
-    let precision = if filter.is_some() || sums_single(job) { Precision::F32 } else { Precision::F64 };
+    let single = sums_single(job) || ranges.is_some_and(|r| exponents_single(job, r));
+    let precision = if filter.is_some() || single { Precision::F32 } else { Precision::F64 };
     let mut out = vec![];
     for (anchor, cells) in sides(job) {
-        let anchors = chosen(plan, "points.anchors", default_anchors(job, precision, filter.is_some()), 8)?;
+        let widest = tree::width(job, 0).max(tree::width(job, 1));
+        let default = tree::sweep(tree::Work::of(job), widest, precision);
+        let anchors = chosen(plan, "points.anchors", default.anchors, 8)?;
         let blocks = chosen(plan, "points.blocks", 1, 16)?;
-        let unroll = chosen(plan, "points.unroll", 2, 16)?;
+        let unroll = chosen(plan, "points.unroll", default.unroll, 16)?;
+        let input = match plan.choices.get("points.input") {
+            Some(text) => Input::parse(text, runtime)?,
+            None => Input::Panel,
+        };
+        room(job, anchor, input, (anchors, precision))?;
         let clean = filter.is_some() || ranges.is_some_and(|r| is_clean(job, r));
         let shape = Shape {
             anchor,
             anchors,
             blocks,
             unroll,
+            input,
             precision,
             filter: filter.is_some(),
             cells,
             clean,
-            fast: sums_single(job),
+            fast: single,
         };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
     }
     Ok(out)
+}
+
+/// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
+fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Precision)) -> Result<()> {
+    let rows = [anchors, 1].map(|rows| rows * THREADS as usize * precision.bytes());
+    let at = anchor as usize;
+    let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
+    // Counters, or the queues of candidates.
+    let taken = if matches!(job.folds[0], Fold::Histogram(_)) { tree::SHARED } else { tree::SHARED / 2 };
+    let most = (48 << 10) - taken;
+    if input != Input::Both || bytes <= most {
+        return Ok(());
+    }
+    let e = Error::request(format!("{anchors} anchors a thread and a panel of others take {bytes} bytes"));
+    let e = e.at("--set points.input").limit(format!("{most} bytes of shared memory"));
+    Err(e.remedy("fewer --set points.anchors, or --set points.input=panel"))
 }
 
 /// Which sides are anchors, over which cells.
@@ -206,16 +246,19 @@ pub fn sums_single(job: &Job) -> bool {
     job.precision == Precision::F32 && job.near_root.is_none() && folds(job) && job.folds.iter().all(sums)
 }
 
-fn default_anchors(job: &Job, precision: Precision, filter: bool) -> usize {
-    let width = crate::emit::values::width(&job.low, 0).max(crate::emit::values::width(&job.low, 1));
-    match (&job.folds[0], precision) {
-        _ if width > 8 => 1,
-        (Fold::Histogram(_), Precision::F32) => 2,
-        (Fold::Nearest(f), Precision::F32) if f.k > 16 => 1,
-        (Fold::Rows(_), Precision::F32) if !filter => 2,
-        (_, Precision::F32) => 4,
-        _ => 1,
+/// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.
+const EXPONENT: f64 = 2e-6;
+
+/// Sums of exponentials of single-precision inputs are computed in single precision where exponents are exact enough.
+fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    let exponents = matches!(f.op, RowOp::Logsumexp | RowOp::Softmax);
+    if !exponents || job.precision != Precision::F32 || job.near_root.is_some() || job.low.periodic {
+        return false;
     }
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    let error = |b: crate::bound::Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
+    bounds.get(job.low.formula.roots[f.root]).is_some_and(|b| error(b) <= EXPONENT)
 }
 
 /// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
@@ -306,14 +349,15 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         }
         Fold::Histogram(h) => {
             root = h.axes[0].root;
-            let copies = copies(h.cells(), plan)?;
+            let copies = copies(h.cells(), plan, runtime)?;
             let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
             let band = filter.and_then(|f| bin_band(f, h, fast));
             folds::histogram(job, h, shape, copies, band)
         }
         Fold::Select(f) => {
             root = f.root;
-            folds::select(job, f, shape, PAGE, filter.and_then(|f| f.maybe.clone()))
+            let output = if counts_first(job, plan)? { Output::Count } else { Output::Pages(PAGE) };
+            select::select(job, f, shape, output, filter.and_then(|f| f.maybe.as_deref()))
         }
         _ => return Err(Error::internal("a dense fold in family points")),
     };
@@ -324,8 +368,25 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         Fold::Nearest(f) => nearest::functions(f, shape),
         _ => String::new(),
     };
-    let kernel = sweep::kernel("zf_sweep", job, shape, &text);
-    Ok(header(runtime) + &exact + &lists + &kernel)
+    let mut kernels = sweep::kernel("zf_sweep", job, shape, &text);
+    if let (Fold::Select(f), true) = (&job.folds[0], counts_first(job, plan)?) {
+        let text = select::select(job, f, shape, Output::Place, filter.and_then(|f| f.maybe.as_deref()));
+        kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
+    }
+    Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &exact + &lists + &kernels)
+}
+
+/// Whether a join counts its matches first, for comparison with the buffer of pages.
+fn counts_first(job: &Job, plan: &Plan) -> Result<bool> {
+    let inner = matches!(&job.folds[0], Fold::Select(f) if f.kind == SelectKind::Inner);
+    match plan.choices.get("select.output").map(String::as_str) {
+        None | Some("pages") => Ok(false),
+        Some("count") => Ok(inner),
+        Some(other) => {
+            let e = Error::request(format!("no '{other}' here")).at("--set select.output");
+            Err(e.remedy("pages, or count for two passes"))
+        }
+    }
 }
 
 fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
@@ -339,30 +400,35 @@ fn as_nearest(f: &RowFold) -> zipfold_core::fold::Nearest {
     zipfold_core::fold::Nearest { root: f.root, k: 1, largest, squared: false }
 }
 
-/// Private copies of the counters of a block: many where bins are few and collide, none where they do not fit.
-fn copies(cells: usize, plan: &Plan) -> Result<usize> {
-    if cells * 4 > SHARED {
-        return Ok(0);
-    }
-    let room = SHARED / 4 / cells;
-    let default = (128 / cells).clamp(1, 8).next_power_of_two();
-    Ok(chosen(plan, "hist.copies", default, 32)?.min(room).max(1))
+/// Private copies of the counters of a block; none where they are in device memory.
+fn copies(cells: usize, plan: &Plan, runtime: Runtime) -> Result<usize> {
+    let default = match tree::counters(cells, runtime == Runtime::Cuda) {
+        tree::Counters::Private(copies) => copies,
+        tree::Counters::Global => 0,
+    };
+    let asked = counted(plan, "hist.copies", default, 32)?;
+    // As many as fit, where fewer were asked for than that.
+    Ok(asked.min(tree::SHARED / 4 / cells))
 }
 
 /// One launch of a pass over a tile.
-struct Launch<'l> {
-    device: &'l Device,
+pub(crate) struct Launch<'l> {
+    pub(crate) device: &'l Device,
     loaded: &'l Loaded,
-    pass: &'l Pass,
-    anchors: &'l Range<usize>,
+    pub(crate) pass: &'l Pass,
+    pub(crate) anchors: &'l Range<usize>,
     others: &'l Range<usize>,
     span: usize,
-    grid: Grid,
+    pub(crate) grid: Grid,
     extra: &'l Memory,
 }
 
 impl Launch<'_> {
     fn go(&self, fold: &[Arg<'_>]) -> Result<()> {
+        self.start(&self.pass.kernel, fold)
+    }
+    /// Starts `kernel` with the arguments of its fold.
+    pub(crate) fn start(&self, kernel: &Kernel, fold: &[Arg<'_>]) -> Result<()> {
         let shape = &self.pass.shape;
         let mut args = self.loaded.inputs(shape.precision)?;
         if shape.filter {
@@ -371,17 +437,17 @@ impl Launch<'_> {
         args.extend_from_slice(fold);
         let bounds = [self.anchors.start, self.anchors.end, self.others.start, self.others.end, self.span];
         args.extend(bounds.map(|v| Arg::U32(v as u32)));
-        self.device.launch(&self.pass.kernel, self.grid, &args)
+        self.device.launch(kernel, self.grid, &args)
     }
     fn threads(&self) -> usize {
         self.grid.x as usize * self.grid.y as usize * THREADS as usize
     }
     /// Memory for the tally; nothing seen yet.
-    fn tally(&self) -> Result<Memory> {
+    pub(crate) fn tally(&self) -> Result<Memory> {
         let slots = if self.pass.shape.clean { 0 } else { self.threads() };
         self.device.upload(&[0, 0, NONE, NONE].repeat(slots))
     }
-    fn tallied(&self, memory: &Memory) -> Result<Tally> {
+    pub(crate) fn tallied(&self, memory: &Memory) -> Result<Tally> {
         let mut out = Tally::default();
         if self.pass.shape.clean {
             return Ok(out);
@@ -399,7 +465,7 @@ impl Launch<'_> {
         Ok(out)
     }
     /// The arguments of a fold, the tally last where the kernel keeps one.
-    fn with<'a>(&self, mut fold: Vec<Arg<'a>>, tally: &'a Memory) -> Vec<Arg<'a>> {
+    pub(crate) fn with<'a>(&self, mut fold: Vec<Arg<'a>>, tally: &'a Memory) -> Vec<Arg<'a>> {
         if !self.pass.shape.clean {
             fold.push(Arg::Memory(tally));
         }
@@ -419,7 +485,8 @@ impl Launch<'_> {
         self.device.read(&out, &mut acc)?;
         self.device.read(&counts, &mut seen)?;
         let kept = f.stride();
-        let whole = self.pass.shape.clean && matches!(f.op, RowOp::Sum | RowOp::Mean);
+        let counted = |op| matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax);
+        let whole = self.pass.shape.clean && counted(f.op);
         self.push(state, |s, from, to| {
             let (a, b) = (s * n + from, s * n + to);
             let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };
@@ -530,67 +597,4 @@ impl Launch<'_> {
         }
         self.tallied(&tally)
     }
-    /// The direct output buffer of the two-body paper: drained, and the kernel started again, until all blocks are done.
-    fn pairs(&self, f: &zipfold_core::fold::Select, state: &mut SelectState) -> Result<Tally> {
-        let blocks = self.grid.x as usize * self.grid.y as usize;
-        let pages = self.pages(blocks);
-        let (pool, fills) = (self.device.allocate(4)?, self.device.allocate(pages * 4)?);
-        let slots = self.device.allocate(pages * PAGE * 8)?;
-        let values = self.device.allocate(if f.value.is_some() { pages * PAGE * 8 } else { 8 })?;
-        let resume = self.device.upload(&vec![0u32; blocks])?;
-        let tally = self.tally()?;
-        let mut places = vec![0u32; blocks];
-        while places.iter().any(|p| *p != NONE) {
-            self.device.clear(&pool)?;
-            self.device.clear(&fills)?;
-            let args = vec![
-                Arg::Memory(&pool),
-                Arg::Memory(&fills),
-                Arg::Memory(&slots),
-                Arg::Memory(&values),
-                Arg::Memory(&resume),
-            ];
-            let mut args = args;
-            args.push(Arg::U32(pages as u32));
-            self.go(&self.with(args, &tally))?;
-            self.drain(f, pages, [&pool, &fills, &slots, &values], state)?;
-            self.device.read(&resume, &mut places)?;
-        }
-        self.tallied(&tally)
-    }
-    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory.
-    fn pages(&self, blocks: usize) -> usize {
-        let most = (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
-        (blocks + 64).clamp(1, most.max(1))
-    }
-    fn drain(
-        &self,
-        f: &zipfold_core::fold::Select,
-        pages: usize,
-        [pool, fills, slots, values]: [&Memory; 4],
-        state: &mut SelectState,
-    ) -> Result<()> {
-        let mut used = [0u32];
-        self.device.read(pool, &mut used)?;
-        let used = (used[0] as usize).min(pages);
-        let mut filled = vec![0u32; used];
-        self.device.read(fills, &mut filled)?;
-        let mut pairs = vec![0u32; used * PAGE * 2];
-        self.device.read(slots, &mut pairs)?;
-        let mut kept = vec![0f64; if f.value.is_some() { used * PAGE } else { 0 }];
-        self.device.read(values, &mut kept)?;
-        for (page, fill) in filled.iter().enumerate() {
-            for slot in page * PAGE..page * PAGE + *fill as usize {
-                let value = f.value.map(|_| kept[slot]);
-                state.absorb(f, pairs[slot * 2] as usize, pairs[slot * 2 + 1] as usize, value);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Ranges of the rows of both sides, for filters.
-pub fn data_ranges(job: &Job, wide: [&[f64]; 2]) -> Option<[crate::bound::Ranges; 2]> {
-    let sides = [ranges(wide[0], &job.low, Side::X), ranges(wide[1], &job.low, Side::Y)];
-    Some(sides)
 }

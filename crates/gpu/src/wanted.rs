@@ -61,10 +61,7 @@ pub fn open(runtime: Runtime, index: usize) -> Result<Device> {
         let e = e.limit(format!("{} device(s)", have.len()));
         return Err(e.remedy(if names.is_empty() { "--device cpu".into() } else { names.join(", ") }));
     }
-    match runtime {
-        Runtime::Cuda => cuda::open(index),
-        Runtime::OpenCl => opencl::open(index),
-    }
+    Device::open(runtime, index)
 }
 
 #[cfg(test)]

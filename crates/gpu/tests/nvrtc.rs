@@ -6,7 +6,7 @@ use zipfold_gpu::runtime::nvrtc;
 use zipfold_gpu::{Runtime, engine};
 use zipfold_plan::{Machine, choose};
 
-const PAIRS: [(&str, usize); 8] = [
+const PAIRS: [(&str, usize); 11] = [
     ("euclidean(x, y)", 3),
     ("cityblock(x, y)", 3),
     ("exp(-sum((x - y)^2))", 3),
@@ -15,6 +15,9 @@ const PAIRS: [(&str, usize); 8] = [
     ("euclidean(x, y)", 40),
     ("sum(x * y)", 40),
     ("sum(abs(x - y)^3)", 20),
+    ("cosine(x, y)", 512),
+    ("chebyshev(x, y)", 512),
+    ("cityblock(x, y)", 1100),
 ];
 const FOLDS: [&str; 9] = [
     r#"{ kind = "matrix" }"#,

@@ -2,22 +2,34 @@
 
 use crate::choose::{Plan, Settings};
 use crate::prune::Prune;
+use crate::sweep::{Counters, FEW, Work, counters, sweep, width};
 use crate::tiles::Tiling;
-use zipfold_core::fold::Fold;
+use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 10] = [
+pub const KEYS: [&str; 20] = [
     "device.tile",
+    "device.family",
+    "device.rows",
+    "device.memory",
+    "device.launches",
     "points.anchors",
     "points.blocks",
     "points.unroll",
+    "points.input",
     "hist.copies",
     "bins",
     "filter",
     "tile.map",
+    "tile.root",
+    "tile.by",
+    "select.output",
     "dense.slice",
     "dense.blocks",
+    "dense.stages",
+    "dense.across",
 ];
 
 /// The runtime that drives a device.
@@ -86,39 +98,183 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     plan.backend = facts.id();
     // Devices sweep all pairs; the host, should it take over, must walk the same cells.
     plan.prune = Prune::default();
+    let streamed = streams(job, facts, &plan.choices);
+    if streamed {
+        plan.choices.insert("device.rows".into(), "streamed".into());
+        plan.reasons.push("the rows of one tile at a time are on the device".into());
+    }
     if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
         plan.tiling = tiling(job, facts, settings)?;
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
     plan.tiles_per_unit = 1;
     plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
+    let why = reasons(job, &plan);
+    plan.reasons.extend(why);
     predict(job, facts, &mut plan);
     Ok(plan)
+}
+
+/// Bytes of a packed row of both sides, in both precisions.
+fn row_bytes(job: &Job) -> u64 {
+    12 * (width(job, 0) + width(job, 1)) as u64
+}
+
+/// Whether the rows take more than half of the device's memory, or are asked to come tile by tile.
+fn streams(job: &Job, facts: &Facts, choices: &Settings) -> bool {
+    match choices.get("device.rows").map(String::as_str) {
+        Some(asked) => asked == "streamed",
+        None => row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64) > facts.memory / 2,
+    }
+}
+
+/// A whole number that `settings` give for `key`: the bytes of device memory to stay within (`device.memory`), the launches
+/// after which the device counts as lost (`device.launches`).
+///
+/// # Errors
+/// `Request` for what is no number.
+pub fn limit(settings: &Settings, key: &str) -> Result<Option<u64>> {
+    let Some(text) = settings.get(key) else { return Ok(None) };
+    let odd = |_| Error::request(format!("'{text}' is no number")).at(format!("--set {key}")).remedy("a whole number");
+    text.parse().map(Some).map_err(odd)
+}
+
+/// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
+fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
+    let dense = job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    if !dense {
+        let widest = width(job, 0).max(width(job, 1));
+        return vec![sweep(Work::of(job), widest, job.precision).reason.into()];
+    }
+    if !job.space.is_half() {
+        return vec![];
+    }
+    let map = plan.choices.get("tile.map").map_or("rb", String::as_str);
+    let by_thread = plan.choices.get("tile.by").is_some_and(|by| by == "thread");
+    let rows = job.space.n.min(plan.tiling.rows);
+    // Tiles of 128 cells where slices of components are reused, of 32 elsewhere.
+    let cells = plan.choices.get("device.family").is_some_and(|f| f == "cells");
+    let side = if job.low.dim >= 8 && !cells { 128 } else { 32 };
+    let across = if by_thread { rows } else { rows.div_ceil(side) };
+    let (started, useful) = blocks(map, across as u64, by_thread);
+    vec![format!("triangle map {map}: {} of {started} blocks of a diagonal tile do nothing", started - useful)]
+}
+
+/// Threads along a side of a block that find their cells themselves.
+const SIDE: u64 = 16;
+
+/// Blocks that a triangle map starts for `n` rows, and how many of them have something to do. By thread a row is one of
+/// cells, and the useful blocks are those that the cells would fill.
+pub fn blocks(map: &str, n: u64, by_thread: bool) -> (u64, u64) {
+    let useful = n * (n + 1) / 2;
+    let count = |x: u64, y: u64| if by_thread { x.div_ceil(SIDE) * y.div_ceil(SIDE) } else { x * y };
+    let started = match map {
+        "bb" => count(n, n),
+        "ltm" | "utm" => {
+            let side = (useful as f64).sqrt().ceil() as u64;
+            count(side, useful.div_ceil(side.max(1)))
+        }
+        "rec" => {
+            let levels = (0..63).map(|l| 1u64 << l).take_while(|side| *side < n);
+            count(n, 1) + levels.map(|side| count(n.div_ceil(2 * side) * side, side)).sum::<u64>()
+        }
+        _ if n.is_multiple_of(2) => count(n / 2, n + 1),
+        _ => count(n.div_ceil(2), n),
+    };
+    (started, if by_thread { useful.div_ceil(SIDE * SIDE) } else { useful })
 }
 
 /// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
 const LANES: f64 = 128.0;
 /// Bytes a second from a device into ordinary memory of the host.
 const HOME: f64 = 8e9;
+/// Share of the operations that can start which register-blocked tiles do start.
+const TILED: f64 = 0.85;
+/// Operations that could start while a unit writes a number of a matrix.
+const WRITE: f64 = 50.0;
+/// Numbers of a row that a fold keeps at hand, and operations that could start while one more comes from device memory.
+const HELD: usize = 32;
+const FAR: f64 = 10.0;
+/// Cycles of a unit for one level of a row's list of neighbours, when one of them is replaced.
+const LEVEL: f64 = 55.0;
 
 /// Predicts the seconds of kernels and of bringing dense results home.
 fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
-    let fold = |f: &Fold| match f {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => 1.0,
-        Fold::Rows(_) | Fold::Select(_) => 2.0,
-        Fold::Nearest(_) => 3.0,
-        Fold::Histogram(h) => 9.0 * h.axes.len() as f64,
-    };
     let (per_component, per_pair) = job.low.operations();
-    plan.operations = (per_component * job.low.dim + per_pair) as f64 + job.folds.iter().map(fold).sum::<f64>();
-    // Folds in family points look at single precision first, where the inputs are of it.
-    let single = job.precision == Precision::F32;
-    let lanes = if single { LANES } else { LANES / 2.0 };
-    let compute = plan.cells as f64 * plan.operations / (facts.units as f64 * lanes * facts.clock.max(1e6));
+    plan.operations = (per_component * job.low.dim + per_pair) as f64;
+    let compute = kernel_seconds(job, facts, plan);
     let dense = |f: &Fold| crate::choose::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     plan.seconds = compute + home;
     plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
+}
+
+/// Predicted seconds of the kernels alone. The constants are rates of one NVIDIA H200 (`bench/records`), as operations of a
+/// unit, so that they scale with units and clock.
+pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
+    let single = job.precision == Precision::F32;
+    let lanes = if single { LANES } else { LANES / 2.0 };
+    let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
+    let (per_component, per_pair) = job.low.operations();
+    let fused = if single { fused(job) } else { 0 };
+    let pair = ((per_component - fused.min(per_component)) * job.low.dim) as f64;
+    let (pair, fold) = match job.folds.first() {
+        Some(Fold::Matrix { .. }) if job.space.is_half() => (pair / TILED, 2.0 * WRITE),
+        Some(Fold::Matrix { .. } | Fold::Condensed { .. }) => (pair / TILED, WRITE),
+        _ => {
+            let far = width(job, 0).max(width(job, 1)) > HELD;
+            let pair = if far { pair.max(FAR * job.low.dim as f64) } else { pair };
+            (pair, job.folds.iter().map(|f| fold_operations(f, plan)).sum::<f64>())
+        }
+    };
+    let lists: f64 = job.folds.iter().map(|f| list_levels(f, job, facts)).sum();
+    (plan.cells as f64 * (pair + per_pair as f64 + fold) / lanes + lists * LEVEL) / cycles
+}
+
+/// Operations a component that cost nothing on their own: a product that is added at once, a magnitude.
+fn fused(job: &Job) -> usize {
+    let formula = &job.low.formula;
+    let free = |id: &Id| match formula.node(*id) {
+        Node::Unary(Unary::Abs, _) | Node::Binary(Binary::Mul, ..) => true,
+        Node::Binary(Binary::Pow, _, p) => formula.constant(*p) == Some(2.0),
+        _ => false,
+    };
+    let reduced = |id: &Id| matches!(formula.node(*id), Node::Reduce(_, of) if free(of));
+    job.low.stages.iter().map(|s| s.reduces.iter().filter(|id| reduced(id)).count()).sum()
+}
+
+/// Operations of a fold for every cell, the sweep's own among them.
+fn fold_operations(fold: &Fold, plan: &Plan) -> f64 {
+    let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
+    match fold {
+        Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
+        Fold::Histogram(h) if plan.choices.get("filter").is_some_and(|v| v == "off") => 60.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if fast => 10.0 * h.axes.len() as f64,
+        Fold::Histogram(h) => 20.0 * h.axes.len() as f64,
+        Fold::Select(_) => 14.0,
+        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
+        Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
+        Fold::Rows(_) | Fold::Nearest(_) => 5.5,
+        _ => 1.0,
+    }
+}
+
+/// Whether counters are in device memory, where increments of one place wait for each other.
+fn is_global(cells: usize, plan: &Plan) -> bool {
+    let asked = plan.choices.get("hist.copies").is_some_and(|v| v == "0");
+    asked || matches!(counters(cells, true), Counters::Global)
+}
+
+/// Levels of lists that neighbours pass: of rows in random order, the n-th is among the k best with probability k / n.
+fn list_levels(fold: &Fold, job: &Job, facts: &Facts) -> f64 {
+    let Work::Best(k) = Work::of_fold(fold) else { return 0.0 };
+    // Each span of others begins with empty lists; there are as many as fill the device, of 256 panels at least.
+    let groups = job.space.n.div_ceil(256).max(1);
+    let spans = (facts.units * 6).div_ceil(groups).min(job.space.m.div_ceil(1 << 15)).max(1);
+    let (k, span) = (k.max(1) as f64, job.space.m as f64 / spans as f64);
+    // A heap reads two places a level.
+    let heap = if k > FEW as f64 { 2.0 } else { 1.0 };
+    (job.space.n * spans) as f64 * k * (1.0 + (span / k).max(1.0).ln()) * (k + 1.0).log2() * heap
 }
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller.
@@ -136,5 +292,13 @@ fn tiling(job: &Job, facts: &Facts, settings: &Settings) -> Result<Tiling> {
             }
         },
     };
-    Ok(Tiling::new(side, side))
+    let most = most_rows(job, facts, dense);
+    Ok(Tiling::new(side.min(most), side.min(most)))
+}
+
+/// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.
+fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
+    let rows = facts.memory / 4 / row_bytes(job).max(1);
+    let cells = if dense { (facts.memory / 8 / (4 * job.precision.bytes() as u64)).isqrt() } else { u64::MAX };
+    rows.min(cells).max(1) as usize
 }

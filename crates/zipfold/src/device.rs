@@ -46,6 +46,14 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
             None => return Ok((plan, None)),
         },
     };
+    let opened = match device::limit(&options.settings, "device.memory")? {
+        Some(bytes) => opened.within(bytes),
+        None => opened,
+    };
+    let opened = match device::limit(&options.settings, "device.launches")? {
+        Some(launches) => opened.lost_after(launches),
+        None => opened,
+    };
     if let Some(why) = unsuited(job) {
         let mut plan = plan;
         plan.reasons.push(format!("on the host: {why}"));

@@ -1,8 +1,8 @@
 //! Family *dense*: register-blocked zip-reduce over slices of components in shared memory, for matrices of any formula with
-//! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here c = r = 16 threads, s = 8 × 8 cells each,
-//! and d' components a slice.
+//! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8
+//! or 8 × 16 cells each, and d' components a slice.
 
-use super::maps::Map;
+use super::maps::Placing;
 use super::pair::{RootText, pair_text};
 use super::values::width;
 use super::{fill, type_name};
@@ -11,8 +11,6 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Reduce};
 use zipfold_core::{Job, Precision};
 
-/// Threads of a block.
-pub const THREADS: u32 = 256;
 /// Rows and columns of a tile of cells.
 pub const TILE: usize = 128;
 /// Components after which sums in single precision go to a second accumulator, which bounds their error.
@@ -25,12 +23,48 @@ pub struct Shape {
     pub precision: Precision,
     /// Components of a slice.
     pub slice: usize,
+    /// How slices come into shared memory.
+    pub copy: Copying,
+    /// Columns of cells of a thread: 8 or 16.
+    pub across: usize,
     /// Blocks that should fit a multiprocessor.
     pub blocks: usize,
     /// How blocks of the grid become tiles.
-    pub map: Map,
+    pub map: Placing,
     /// Values also go to their transposed place.
     pub mirror: bool,
+}
+
+/// How slices come into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// Through registers, one slice ahead.
+    Ahead,
+    /// Past the registers, into so many slices in turn.
+    Pipe(usize),
+}
+
+impl Copying {
+    /// Slices that shared memory holds.
+    pub fn stages(self) -> usize {
+        match self {
+            Copying::Ahead => 2,
+            Copying::Pipe(stages) => stages,
+        }
+    }
+}
+
+impl Shape {
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        (TILE / 8 * TILE / self.across) as u32
+    }
+}
+
+/// Whether the sums of `low` go to a second accumulator now and then.
+pub fn carries(low: &Lowered, precision: Precision) -> bool {
+    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
+    precision == Precision::F32 && low.dim > CARRY && low.stages[0].reduces.iter().all(is_sum)
 }
 
 /// Whether `job` fits: rows long enough, one loop, at most two vectors a side, no box.
@@ -55,9 +89,26 @@ pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
     }
 }
 
+/// Whether one operation a component and cell is all: then 8 × 16 cells a thread, which read shared memory least, win (25.8 T
+/// components/s of an inner product on an H200, 24.0 with 8 × 8). With two and more they fill all registers and spill where a
+/// tile is written twice, for 1 % (14.15 T of L1, 13.98 with 8 × 8).
+pub fn is_light(low: &Lowered, precision: Precision) -> bool {
+    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
+    low.operations().0 <= 2 && streams <= 2 && !carries(low, precision)
+}
+
+/// Components of a slice, of which `stages` fit 48 KiB.
+pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
+    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
+    let one = streams.max(1) * TILE * precision.bytes() * stages;
+    let most = ((48 << 10) / one).max(2);
+    (1usize << most.ilog2()).min(16).min(low.dim.next_power_of_two())
+}
+
 /// Bytes of shared memory of a block.
-pub fn shared_bytes(low: &Lowered, precision: Precision, slice: usize) -> usize {
-    2 * (low.streams[0].len() + low.streams[1].len()) * slice * TILE * precision.bytes()
+pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
+    let streams = low.streams[0].len() + low.streams[1].len();
+    shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
 }
 
 /// The kernel `name` for root `root` of `job`.
@@ -70,17 +121,24 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
-    let sums = low.stages[0].reduces.iter().all(is_sum);
-    let carry = shape.precision == Precision::F32 && low.dim > CARRY && sums;
+    let carry = carries(low, shape.precision);
     let text = Text { low, shape, streams, lanes: 16 / shape.precision.bytes() };
     let places = [
+        ("LOOP", text.rotation().to_string()),
+        ("MIRROR", if shape.mirror { include_str!("../kernels/mirror.c").to_string() } else { String::new() }),
         ("NAME", name.to_string()),
+        ("THREADS", shape.threads().to_string()),
+        ("TX", (TILE / shape.across).to_string()),
+        ("TN", shape.across.to_string()),
+        ("APART", (TILE / shape.across * 4).to_string()),
+        ("STAGES", shape.copy.stages().to_string()),
+        ("WAIT", (shape.copy.stages() - 2).to_string()),
+        ("COPY", text.copy()),
         ("T", ty.to_string()),
         ("VECTOR", if shape.precision == Precision::F32 { "zf_f4" } else { "zf_d2" }.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
         ("SLICE", shape.slice.to_string()),
-        ("SHARED", (2 * (streams[0] + streams[1]) * shape.slice * TILE).to_string()),
+        ("SHARED", (shape.copy.stages() * text.stage_size()).to_string()),
         ("FETCHES", text.fetches().to_string()),
         ("MAP", shape.map.text()),
         ("XW", width(low, 0).to_string()),
@@ -104,7 +162,6 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         ("FINISH", pair.finish.clone()),
         ("VALUE", value),
         ("STORE_ROW", text.store("out", "p", false)),
-        ("MIRROR", if shape.mirror { include_str!("../kernels/mirror.c").to_string() } else { String::new() }),
         ("STORE_COLUMN", text.store("mirror", "q", true)),
     ];
     text.macros() + &fill(include_str!("../kernels/dense.c"), &places) + &text.no_macros()
@@ -119,6 +176,24 @@ struct Text<'l> {
 }
 
 impl Text<'_> {
+    fn threads(&self) -> usize {
+        self.shape.threads() as usize
+    }
+    /// Rows and columns of a thread.
+    fn cells(&self) -> [usize; 2] {
+        [8, self.shape.across]
+    }
+    fn rotation(&self) -> &'static str {
+        match self.shape.copy {
+            Copying::Ahead => include_str!("../kernels/ahead.c"),
+            Copying::Pipe(_) => include_str!("../kernels/pipe.c"),
+        }
+    }
+    /// All cells of a thread.
+    fn every(&self, text: &str) -> String {
+        let [rows, cols] = self.cells();
+        format!("ZF_UNROLL for (int p = 0; p < {rows}; p++) ZF_UNROLL for (int q = 0; q < {cols}; q++) {text}\n")
+    }
     fn reduces(&self) -> impl Iterator<Item = u32> + '_ {
         self.low.stages[0].reduces.iter().map(|id| id.0)
     }
@@ -127,9 +202,10 @@ impl Text<'_> {
         let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + k0 + kk]\n", low.dim, low.dim);
         for (side, (upper, lower, at)) in [('X', 'x', 'p'), ('Y', 'y', 'q')].into_iter().enumerate() {
             let attrs = low.streams[side].len() * low.dim;
+            let cells = self.cells()[side];
             let _ = write!(
                 out,
-                "#define {upper}S(s, k) {lower}v[(s) * 8 + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
+                "#define {upper}S(s, k) {lower}v[(s) * {cells} + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
             );
         }
         self.reduces().for_each(|v| {
@@ -146,7 +222,7 @@ impl Text<'_> {
         (self.streams[0] + self.streams[1]) * self.per_stream()
     }
     fn per_stream(&self) -> usize {
-        (self.shape.slice * TILE / self.lanes).div_ceil(THREADS as usize)
+        (self.shape.slice * TILE / self.lanes).div_ceil(self.threads())
     }
     /// Declares the accumulators by the starts `T v7 = …;` of the stage.
     fn start(&self, starts: &str, carry: bool) -> String {
@@ -154,17 +230,12 @@ impl Text<'_> {
         let mut out = String::new();
         for (v, line) in self.reduces().zip(starts.lines()) {
             let first = line.split_once('=').map_or("0", |(_, v)| v.trim_end_matches(';'));
-            let _ = writeln!(out, "{ty} sum{v}[8][8];");
-            let _ = writeln!(
-                out,
-                "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) sum{v}[p][q] = {first};"
-            );
+            let [rows, cols] = self.cells();
+            let _ = writeln!(out, "{ty} sum{v}[{rows}][{cols}];");
+            out += &self.every(&format!("sum{v}[p][q] = {first};"));
             if carry {
-                let _ = writeln!(out, "{ty} long{v}[8][8];");
-                let _ = writeln!(
-                    out,
-                    "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) long{v}[p][q] = 0;"
-                );
+                let _ = writeln!(out, "{ty} long{v}[{rows}][{cols}];");
+                out += &self.every(&format!("long{v}[p][q] = 0;"));
             }
         }
         out
@@ -184,10 +255,10 @@ impl Text<'_> {
     }
     fn guard(&self, r: usize) -> String {
         let vectors = self.shape.slice * TILE / self.lanes;
-        if (r + 1) * THREADS as usize <= vectors {
+        if (r + 1) * self.threads() <= vectors {
             String::new()
         } else {
-            format!("if (tid + {}u < {vectors}u) ", r * THREADS as usize)
+            format!("if (tid + {}u < {vectors}u) ", r * self.threads())
         }
     }
     fn fetch(&self, k: &str) -> String {
@@ -198,7 +269,7 @@ impl Text<'_> {
                 "{}ahead[{n}] = *(ZF_GLOBAL const {vector}*)&{name}[{name}_panel + ({}u + {k}) * (size_t)128 + (tid + {}u) * {}u];\n",
                 self.guard(r),
                 s * self.low.dim,
-                r * THREADS as usize,
+                r * self.threads(),
                 self.lanes
             )
         })
@@ -218,21 +289,37 @@ impl Text<'_> {
                 self.guard(r),
                 self.stage_size(),
                 self.place(side, s),
-                r * THREADS as usize,
+                r * self.threads(),
                 self.lanes
+            )
+        })
+    }
+    /// Copies slice `k1` into the slices of stage `into`.
+    fn copy(&self) -> String {
+        self.each_load(|side, s, r, _| {
+            let name = ["x", "y"][side];
+            let (from, by) = (r * self.threads(), self.lanes);
+            format!(
+                "{}ZF_COPY16(&slices[into * {}u + {}u + (tid + {from}u) * {by}u], &{name}[{name}_panel + ({}u + k1) * (size_t)128 + (tid + {from}u) * {by}u]);\n",
+                self.guard(r),
+                self.stage_size(),
+                self.place(side, s),
+                s * self.low.dim,
             )
         })
     }
     fn inner(&self, body: &str) -> String {
         let ty = type_name(self.shape.precision);
         let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
-        let mut out = format!("{ty} xv[{}], yv[{}];\n", self.streams[0] * 8, self.streams[1] * 8);
+        let cells = self.cells();
+        let mut out = format!("{ty} xv[{}], yv[{}];\n", self.streams[0] * cells[0], self.streams[1] * cells[1]);
         for side in 0..2 {
             let (name, thread) = [("xv", "ty"), ("yv", "tx")][side];
             for s in 0..self.streams[side] {
-                for part in 0..8 / self.lanes {
+                for part in 0..cells[side] / self.lanes {
                     let first = part * self.lanes;
-                    let row = if first < 4 { first } else { 60 + first };
+                    // Subtiles of four lines, as far apart as the threads of a side take together.
+                    let row = first / 4 * (TILE / cells[side] * 4) + first % 4;
                     let _ = write!(
                         out,
                         "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&slices[stage * {}u + {}u + kk * 128u + {thread} * 4u]; ",
@@ -240,29 +327,24 @@ impl Text<'_> {
                         self.place(side, s) + row
                     );
                     for (u, lane) in ["x", "y", "z", "w"].iter().enumerate().take(self.lanes) {
-                        let _ = write!(out, "{name}[{}] = v.{lane}; ", s * 8 + first + u);
+                        let _ = write!(out, "{name}[{}] = v.{lane}; ", s * cells[side] + first + u);
                     }
                     out += "}\n";
                 }
             }
         }
-        out + "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) {\n" + body + "}\n"
+        out + &self.every(&format!("{{\n{body}}}"))
     }
     fn carry(&self) -> String {
         let every = CARRY;
         let mut out = format!("        if ((k0 + {}u) % {every}u == 0u) {{\n", self.shape.slice);
         for v in self.reduces() {
-            let _ = writeln!(
-                out,
-                "ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) {{ long{v}[p][q] += sum{v}[p][q]; sum{v}[p][q] = 0; }}"
-            );
+            out += &self.every(&format!("{{ long{v}[p][q] += sum{v}[p][q]; sum{v}[p][q] = 0; }}"));
         }
         out + "        }\n"
     }
     fn carried(&self) -> String {
-        self.reduces()
-            .map(|v| format!("ZF_UNROLL for (int p = 0; p < 8; p++) ZF_UNROLL for (int q = 0; q < 8; q++) sum{v}[p][q] += long{v}[p][q];\n"))
-            .collect()
+        self.reduces().map(|v| self.every(&format!("sum{v}[p][q] += long{v}[p][q];"))).collect()
     }
     /// Stores four cells of a line at `at` by vectors.
     fn store(&self, to: &str, line: &str, column: bool) -> String {

@@ -3,7 +3,7 @@
 use super::sweep::{FoldText, Shape, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp, Select, SelectKind};
+use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp};
 use zipfold_core::{Job, Precision};
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
@@ -46,7 +46,7 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
             out.absorb = format!("if ({value} != 0) seen[q]++;");
         }
-        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, ip, weight, every),
+        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, shape, weight, every),
     }
     let store = format!(
         "if (a[q] < a1) {{ const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); counts[slot] = seen[q];\n        \
@@ -97,38 +97,45 @@ fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> 
     );
 }
 
-/// The running maximum and the sums scaled by it, panel by panel (core: `RowFold::absorb_exp`, `combine`).
+/// The largest exponent so far and the sums scaled by it (core: `RowFold::absorb_exp`, `combine`); the sums of a panel in the
+/// sweep's precision. The largest is kept from panel to panel, so that sums are seldom scaled again.
 fn exponentials(
     out: &mut FoldText,
     f: &RowFold,
     value: &str,
-    ip: usize,
+    shape: &Shape,
     weight: impl Fn(usize) -> String,
     every: impl Fn(&str) -> String,
 ) {
-    let stride = f.stride();
-    let _ = writeln!(out.state, " double part[{ip}][{stride}];");
-    let reset = format!("part[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) part[q][p] = 0.0;");
+    let (stride, ip, precision) = (f.stride(), shape.anchors, shape.precision);
+    let ty = type_name(precision);
+    let (inf, exp, base) = match precision {
+        Precision::F32 => ("ZF_INF_F", "zf_exp2_fast", " * 1.44269504f"),
+        Precision::F64 => ("ZF_INF_D", "zf_exp_d", ""),
+    };
+    let _ = writeln!(out.state, " {ty} part[{ip}][{stride}];");
+    let reset = format!("for (int p = 1; p < {stride}; p++) part[q][p] = 0;");
     out.state += &every(&format!(
-        "seen[q] = 0u; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
+        "seen[q] = 0u; part[q][0] = -{inf}; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
     ));
-    let share = if f.op == RowOp::Logsumexp { weight(0) } else { "1.0".into() };
+    let term = |p: usize| if f.weights.is_some() { format!("e * ({ty}){}", weight(p)) } else { "e".into() };
+    let share = if f.op == RowOp::Logsumexp { term(0) } else { "e".into() };
+    let seen = if shape.clean { "" } else { " seen[q]++;" };
     let mut absorb = format!(
-        "{{ const double v = (double){value}; seen[q]++;\n\
-         if (v > part[q][0]) {{ const double shrink = zf_exp_d(part[q][0] - v); \
+        "{{ const {ty} v = {value};{seen}\n\
+         if (v > part[q][0]) {{ const {ty} shrink = {exp}((part[q][0] - v){base}); \
          for (int p = 1; p < {stride}; p++) part[q][p] *= shrink; part[q][0] = v; }}\n\
-         const double e = v == -ZF_INF_D ? 0.0 : zf_exp_d(v - part[q][0]); part[q][1] += e * {share};\n"
+         const {ty} e = v == -{inf} ? 0 : {exp}((v - part[q][0]){base}); part[q][1] += {share};\n"
     );
     for p in 2..stride {
-        let _ = writeln!(absorb, "part[q][{p}] += e * {};", weight(p - 2));
+        let _ = writeln!(absorb, "part[q][{p}] += {};", term(p - 2));
     }
     out.absorb = absorb + "}";
     // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the first thread of a block does.
     out.after = every(&format!(
-        "{{ const double top = zf_max_d(total[q][0], part[q][0]);\n\
-         const double ea = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
-         const double eb = part[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(part[q][0] - top);\n\
-         for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * ea + part[q][p] * eb;\n\
+        "{{ const double top = (double)part[q][0];\n\
+         const double shrink = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
+         for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * shrink + (double)part[q][p];\n\
          total[q][0] = top; {reset} }}"
     ));
 }
@@ -203,6 +210,9 @@ pub fn uniform(axis: &zipfold_core::fold::Axis) -> Option<(f64, f64)> {
     (even && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step))
 }
 
+/// The most, in bins, that the absolute error of a square may move its root where no value is left to double precision for that.
+const NEAR_ZERO: f64 = 1e-7;
+
 /// How a bin is decided in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
@@ -225,9 +235,13 @@ impl Band {
     /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
     fn decide(&self, value: &str, count: &str, bins: usize, step: usize, spare: Option<usize>) -> String {
         let u = f64::from(f32::EPSILON) / 2.0;
+        // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
+        let near_zero = self.absolute.sqrt() * self.rate;
+        let everywhere = near_zero <= NEAR_ZERO;
         let (position, constant, slope) = if self.squared {
             let r = format!("zf_sqrt_fast({value})");
-            (r, self.absolute * self.rate * self.rate / 2.0, self.relative / 2.0 + 5.0 * u)
+            let beyond = self.absolute * self.rate * self.rate / 2.0;
+            (r, if everywhere { near_zero } else { beyond }, self.relative / 2.0 + 5.0 * u)
         } else {
             (value.to_string(), self.absolute * self.rate, self.relative + 3.0 * u)
         };
@@ -246,7 +260,7 @@ impl Band {
         if self.fast {
             return format!("{text}{count} }}");
         }
-        let low = if self.squared && self.absolute > 0.0 { " || t < 0.5f" } else { "" };
+        let low = if self.squared && !everywhere { " || t < 0.5f" } else { "" };
         let near =
             format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
         let mark = format!("odd |= 1u << (q * {step}u + u);");
@@ -271,77 +285,5 @@ fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) 
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\
          const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
-    )
-}
-
-/// Matches go to pages of `page` slots; a block that finds the pool empty notes its place in `resume` and ends.
-pub fn select(job: &Job, f: &Select, shape: &Shape, page: usize, maybe: Option<String>) -> FoldText {
-    let ip = shape.anchors;
-    let predicate = number(job, f.root, shape.precision);
-    let condition = match &maybe {
-        None => format!("{predicate} != 0"),
-        Some(maybe) => format!("({maybe}) && zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0"),
-    };
-    if f.kind != SelectKind::Inner {
-        return FoldText {
-            args: ", ZF_OUT(zf_u32) matched".into(),
-            state: format!("zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"),
-            absorb: format!("if (found[q] == 0u && {condition}) found[q] = 1u;"),
-            finish: format!(
-                "ZF_UNROLL for (int q = 0; q < {ip}; q++) if (a[q] < a1 && found[q]) matched[a[q] - a0] = 1u;\n"
-            ),
-            ..FoldText::default()
-        };
-    }
-    let value = match (f.value, shape.filter) {
-        (Some(root), false) => {
-            format!("values[(size_t)now * {page}u + slot] = (double){};", number(job, root, shape.precision))
-        }
-        _ => String::new(),
-    };
-    FoldText {
-        args: ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages".into(),
-        shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
-        state: format!(
-            "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X; const zf_u32 start = resume[block];\n    \
-             if (start == 0xffffffffu) return;\n    \
-             if (tid == 0u) {{ fill = {page}u; mine = 0xffffffffu; }}\n    ZF_BARRIER();"
-        ),
-        chunk: {
-            let most = 128 * ip * super::sweep::step(&job.low, shape);
-            format!(
-                "if (base - from + jj < start) continue;\n            ZF_BARRIER();\n            \
-                 if (tid == 0u && fill + {most}u > {page}u) {{ if (mine != 0xffffffffu) fills[mine] = fill; \
-                 mine = ZF_ADD_GLOBAL(pool, 1u); fill = 0u; }}\n            ZF_BARRIER();\n            const zf_u32 now = mine;\n            \
-                 if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
-            )
-        },
-        open: if maybe.is_some() { "zf_u32 odd = 0u;".into() } else { String::new() },
-        settle: match &maybe {
-            None => String::new(),
-            Some(_) => settle_pairs(job, shape, page),
-        },
-        absorb: if let Some(maybe) = &maybe {
-            format!("if ({maybe}) odd |= 1u << (q * {}u + u);", super::sweep::step(&job.low, shape))
-        } else {
-            format!(
-            "if ({condition}) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); const size_t put = ((size_t)now * {page}u + slot) * 2u; \
-             pairs[put] = i; pairs[put + 1] = j; {value} }}"
-            )
-        },
-        finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
-        ..FoldText::default()
-    }
-}
-
-/// Marked cells are decided by double precision.
-fn settle_pairs(job: &Job, shape: &Shape, page: usize) -> String {
-    let step = super::sweep::step(&job.low, shape);
-    let (i, j) = if shape.anchor == zipfold_core::pair::tree::Side::X { ("mine", "b") } else { ("b", "mine") };
-    format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
-         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {{ const zf_u32 slot = ZF_ADD_SHARED(&fill, 1u); \
-         const size_t put = ((size_t)now * {page}u + slot) * 2u; pairs[put] = i; pairs[put + 1] = j; }} }}"
     )
 }

@@ -1,11 +1,13 @@
 //! From space × pair × fold to kernel source: fragments of `kernels/` composed with code generated from the formula.
 
+pub mod cells;
 pub mod dense;
 pub mod expression;
 pub mod folds;
 pub mod maps;
 pub mod nearest;
 pub mod pair;
+pub mod select;
 pub mod sweep;
 pub mod values;
 

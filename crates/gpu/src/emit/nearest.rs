@@ -6,9 +6,8 @@ use std::fmt::Write;
 use zipfold_core::Job;
 use zipfold_core::fold::Nearest;
 use zipfold_core::pair::tree::Side;
+use zipfold_plan::sweep::FEW;
 
-/// Neighbours up to which a row's list stays sorted; in registers where every value is one of double precision.
-pub const FEW: usize = 16;
 /// Candidates that a thread's queue holds.
 const QUEUE: usize = 32;
 const NONE: &str = "0xffffffffu";

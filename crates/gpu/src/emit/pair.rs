@@ -3,6 +3,7 @@
 
 use super::expression::{binary, literal, power, select, unary, unary_is_exact};
 use super::type_name;
+use std::collections::HashSet;
 use std::fmt::Write;
 use zipfold_core::pair::lower::{Lowered, Source, Stage};
 use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Shape, Side, Unary};
@@ -65,10 +66,13 @@ pub fn fast_pair_text(low: &Lowered, cell: Option<&Cell>) -> PairText {
 
 fn text(w: Writer<'_>, cell: Option<&Cell>) -> PairText {
     let low = w.low;
-    let finish = low.finish.iter().map(|id| w.statement(*id)).collect();
+    // A number that several loops need is declared before the first of them.
+    let mut known = HashSet::new();
+    let stages = low.stages.iter().map(|s| w.stage(s, &mut known)).collect();
+    let finish = low.finish.iter().filter(|id| known.insert(**id)).map(|id| w.statement(*id)).collect();
     PairText {
         image: if low.periodic { w.image(cell) } else { String::new() },
-        stages: low.stages.iter().map(|s| w.stage(s)).collect(),
+        stages,
         finish,
         roots: low.formula.roots.iter().map(|r| w.root(*r)).collect(),
         dim: low.dim,
@@ -182,9 +186,10 @@ impl Writer<'_> {
         };
         format!("({} - {})", find(Side::X), find(Side::Y))
     }
-    fn stage(&self, stage: &Stage) -> StageText {
+    fn stage(&self, stage: &Stage, known: &mut HashSet<Id>) -> StageText {
+        let fresh = stage.scalars.iter().filter(|id| known.insert(**id));
         let mut out = StageText {
-            scalars: stage.scalars.iter().map(|id| self.statement(*id)).collect(),
+            scalars: fresh.map(|id| self.statement(*id)).collect(),
             body: stage.vectors.iter().map(|id| self.statement(*id)).collect(),
             start: String::new(),
         };
@@ -310,4 +315,27 @@ fn oblique(o: &Oblique) -> String {
         let _ = writeln!(out, "const double cell_b{n}[3] = {{{}}}, cell_n{n}[3] = {{{}}};", list(b), list(d));
     }
     out + include_str!("../kernels/oblique.c")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::pair::{Formula, Scope, parse};
+
+    #[test]
+    fn a_number_that_two_loops_need_is_declared_once() {
+        let mut formula = Formula::new();
+        let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(3) };
+        let text = "sum(x * y * (x[0] * y[1]) * sum(abs(x - y) * (x[0] * y[1])))";
+        let root = parse(&mut formula, text, &scope).unwrap();
+        formula.roots = vec![root];
+        let low = Lowered::new(&formula, 3, false).unwrap();
+        let twice = low.stages.iter().map(|s| s.scalars.len()).sum::<usize>();
+        let pair = pair_text(&low, None, Precision::F64);
+        let texts = pair.stages.iter().map(|s| s.scalars.as_str()).chain([pair.finish.as_str()]);
+        let lines: Vec<&str> = texts.flat_map(str::lines).collect();
+        let once: HashSet<&str> = lines.iter().copied().collect();
+        assert_eq!(lines.len(), once.len(), "{lines:?}");
+        assert!(twice > once.len(), "no loop needs a number of another: {text}");
+    }
 }

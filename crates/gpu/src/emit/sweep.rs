@@ -7,7 +7,8 @@ use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cell, Cells, Job, Precision};
+use zipfold_core::{Cell, Cells, Error, Job, Precision, Result};
+use zipfold_plan::device::Runtime;
 
 /// Threads of a block, and rows of a panel.
 pub const THREADS: u32 = 128;
@@ -39,6 +40,40 @@ pub struct FoldText {
     pub tail: String,
 }
 
+/// How rows reach the arithmetic (the two-body paper's inputs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Anchors in registers, others by panels in shared memory.
+    Panel,
+    /// Anchors in registers, others from device memory through the read-only cache.
+    Cache,
+    /// Anchors and others in shared memory.
+    Both,
+    /// Anchors in registers, others in those of the lanes of a warp, by shuffles. CUDA alone has them.
+    Shuffle,
+}
+
+impl Input {
+    /// Reads the value of `--set points.input`.
+    ///
+    /// # Errors
+    /// `Request` for other texts.
+    pub fn parse(text: &str, runtime: Runtime) -> Result<Self> {
+        match text {
+            "panel" => Ok(Input::Panel),
+            "cache" => Ok(Input::Cache),
+            "both" => Ok(Input::Both),
+            "shuffle" if runtime == Runtime::Cuda => Ok(Input::Shuffle),
+            _ => {
+                let known =
+                    if runtime == Runtime::Cuda { "panel, cache, both or shuffle" } else { "panel, cache or both" };
+                let e = Error::request(format!("no way of inputs '{text}' on this device")).at("--set points.input");
+                Err(e.remedy(known))
+            }
+        }
+    }
+}
+
 /// How the kernel is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -50,6 +85,8 @@ pub struct Shape {
     pub blocks: usize,
     /// Steps of whole panels in a row without a jump.
     pub unroll: usize,
+    /// How rows that are short reach the arithmetic; long ones always come from device memory.
+    pub input: Input,
     /// Type of the sweep.
     pub precision: Precision,
     /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
@@ -90,8 +127,11 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
     let step = step(low, shape);
     let mut fold = fold.clone();
-    if short[1] && widths[1] > 0 {
+    if short[1] && widths[1] > 0 && matches!(shape.input, Input::Panel | Input::Both) {
         let _ = write!(fold.shared, "\n    ZF_SHARED {ty} panel[{}];", widths[1] * 128);
+    }
+    if short[0] && shape.input == Input::Both {
+        let _ = write!(fold.shared, "\n    ZF_SHARED {ty} ar[{}][{}][128];", shape.anchors, widths[0].max(1));
     }
     let places = [
         ("STEPS", steps(&fold).into()),
@@ -110,13 +150,25 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("BODY", body(job, shape, &fold)),
         (
             "ANCHORS",
-            if short[0] { format!("{ty} ar[{}][{}];", shape.anchors, widths[0].max(1)) } else { String::new() },
+            if short[0] && shape.input != Input::Both {
+                format!("{ty} ar[{}][{}];", shape.anchors, widths[0].max(1))
+            } else {
+                String::new()
+            },
         ),
-        ("ALOAD", load_anchor(names[0], widths[0], short[0])),
-        ("BLOAD", load_panel(names[1], widths[1], short[1])),
-        ("BREAD", read_quads(ty, widths[1], short[1], step)),
+        ("ALOAD", load_anchor(names[0], widths[0], short[0], shape.input)),
+        ("BLOAD", load_panel(ty, names[1], widths[1], short[1], shape.input)),
+        (
+            "BREAD",
+            if short[1] {
+                read_quads((ty, names[1]), widths[1], step, shape.input, !fold.chunk.is_empty())
+            } else {
+                String::new()
+            },
+        ),
         ("BROW", row(ty, names[1], widths[1], short[1], step)),
         ("A", names[0].to_string()),
+        ("PA", names[0].to_uppercase()),
         ("AW", widths[0].to_string()),
         ("STEP", step.to_string()),
         ("ROWS", (shape.anchors * 128).to_string()),
@@ -129,7 +181,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("KEEP", keep(shape.cells, shape.anchor)),
     ];
     let text = fill(include_str!("../kernels/sweep.c"), &places);
-    sweep_access(low, names, short) + &text + NO_ACCESS
+    sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
 }
 
 /// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step.
@@ -147,40 +199,66 @@ fn inputs(shape: &Shape) -> String {
 }
 
 /// Macros over `ar[q]`, `br` (short) or global memory.
-fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2]) -> String {
+fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2], input: Input) -> String {
     let by_side = if names[0] == "x" { short } else { [short[1], short[0]] };
     let text = access(low, by_side);
     let (anchor, other) = (format!("{}r[", names[0]), format!("{}r[", names[1]));
-    text.replace(&anchor, "ar[q][").replace(&other, "br[")
+    let anchored = |line: &str| {
+        // An anchor in shared memory is one column of it.
+        let end = if input == Input::Both && line.contains(&anchor) { "[tid]" } else { "" };
+        format!("{}{end}\n", line.replace(&anchor, "ar[q][").replace(&other, "br["))
+    };
+    text.lines().map(anchored).collect()
 }
 
-fn load_anchor(name: &str, width: usize, short: bool) -> String {
+fn load_anchor(name: &str, width: usize, short: bool, input: Input) -> String {
     if !short {
         return String::new();
     }
-    format!("ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ar[q][w] = {name}[{name}_at + w * 128u];")
+    let column = if input == Input::Both { "[tid]" } else { "" };
+    format!("ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ar[q][w]{column} = {name}[{name}_at + w * 128u];")
 }
 
-fn load_panel(name: &str, width: usize, short: bool) -> String {
+fn load_panel(ty: &str, name: &str, width: usize, short: bool, input: Input) -> String {
     if !short || width == 0 {
         return String::new();
     }
-    format!(
-        "ZF_BARRIER();\n        ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) panel[w * 128u + tid] = \
-         {name}[(size_t)(base / 128u) * {}u + w * 128u + tid];\n        ZF_BARRIER();",
-        width * 128
-    )
+    let at = format!("const size_t panel_at = (size_t)ZF_PANEL_{}(base) * {}u;", name.to_uppercase(), width * 128);
+    match input {
+        Input::Panel | Input::Both => format!(
+            "{at}\n        ZF_BARRIER();\n        ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) panel[w * 128u + tid] = \
+             {name}[panel_at + w * 128u + tid];\n        ZF_BARRIER();"
+        ),
+        Input::Cache => at,
+        Input::Shuffle => format!("{at}\n        {ty} warp[{width}];"),
+    }
 }
 
-/// Reads `step` others at once, each component by one vector load.
-fn read_quads(ty: &str, width: usize, short: bool, step: usize) -> String {
-    if !short || width == 0 {
+/// Reads `step` others at once: each component by one vector load, or from the lanes that hold them. Where the sweep may begin
+/// anew within a panel (`resumes`), lanes are filled at every step.
+fn read_quads((ty, name): (&str, &str), width: usize, step: usize, input: Input, resumes: bool) -> String {
+    if width == 0 {
         return String::new();
     }
     let vector = if step == 4 { "zf_f4" } else { "zf_d2" };
     let mut out = format!("{ty} quad[{}];\n", width * step);
+    if input == Input::Shuffle {
+        let load = format!("warp[w] = {name}[panel_at + w * 128u + jj / 32u * 32u + tid % 32u];");
+        let when = if resumes { "1" } else { "jj % 32u == 0u" };
+        let _ = writeln!(out, "if ({when}) {{ ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) {load} }}");
+        let take = format!("quad[w * {step}u + u] = ZF_SHUFFLE(warp[w], (jj + u) % 32u);");
+        let _ = writeln!(
+            out,
+            "ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ZF_UNROLL for (zf_u32 u = 0; u < {step}u; u++) {take}"
+        );
+        return out;
+    }
     for w in 0..width {
-        let _ = write!(out, "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&panel[{}u + jj]; ", w * 128);
+        let from = match input {
+            Input::Cache => format!("*(ZF_GLOBAL const {vector}*)&{name}[panel_at + {}u + jj]", w * 128),
+            _ => format!("*(ZF_SHARED_ARG const {vector}*)&panel[{}u + jj]", w * 128),
+        };
+        let _ = write!(out, "{{ const {vector} v = {from}; ");
         for (u, part) in ["x", "y", "z", "w"].iter().enumerate().take(step) {
             let _ = write!(out, "quad[{}] = v.{part}; ", w * step + u);
         }
@@ -198,7 +276,7 @@ fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
             "{ty} br[{width}];\n                    ZF_UNROLL for (int w = 0; w < {width}; w++) br[w] = quad[w * {step} + u];"
         );
     }
-    format!("const size_t {name}_at = (size_t)(b / 128u) * {}u + b % 128u;", width * 128)
+    format!("const size_t {name}_at = (size_t)ZF_PANEL_{}(b) * {}u + b % 128u;", name.to_uppercase(), width * 128)
 }
 
 fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
@@ -216,7 +294,8 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
         let w = width(&job.low, shape.anchor as usize);
         let _ = writeln!(
             out,
-            "const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;\nconst size_t {name}_at = (size_t)(held / 128u) * {}u + held % 128u;",
+            "const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;\nconst size_t {name}_at = (size_t)ZF_PANEL_{}(held) * {}u + held % 128u;",
+            name.to_uppercase(),
             w * 128
         );
     }
@@ -300,7 +379,7 @@ pub fn exact(job: &Job, cell: Option<&Cell>, root: usize) -> String {
     let w = [width(low, 0) * 128, width(low, 1) * 128];
     let head = "ZF_SLOW_FN double zf_exact(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {\n";
     let places = format!(
-        "const size_t x_at = (size_t)(i / 128u) * {}u + i % 128u, y_at = (size_t)(j / 128u) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
+        "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
         w[0], w[1]
     );
     access(low, [false, false]) + head + &places + &pair.whole() + &format!("return {value};\n}}\n") + NO_ACCESS

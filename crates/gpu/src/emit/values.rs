@@ -82,8 +82,10 @@ pub fn kernel(name: &str, low: &Lowered, cell: Option<&Cell>, precision: Precisi
     access(low, [false, short]) + &fill(include_str!("../kernels/values.c"), &places) + NO_ACCESS
 }
 
-/// The source of the kernel `zf_values` for all roots of `job`.
-pub fn source(job: &Job, precision: Precision, runtime: Runtime) -> String {
+/// The source of the kernel `zf_values` for all roots of `job`; `streamed` where the rows of a tile at a time are held.
+pub fn source(job: &Job, precision: Precision, runtime: Runtime, streamed: bool) -> String {
     let roots: Vec<usize> = (0..job.low.formula.roots.len()).collect();
-    super::header(runtime) + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
+    super::header(runtime)
+        + &crate::rows::panels(job, streamed)
+        + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
 }

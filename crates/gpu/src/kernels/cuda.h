@@ -15,6 +15,7 @@
 #define ZF_BARRIER() __syncthreads()
 #define ZF_ADD_SHARED(p, v) atomicAdd(p, v)
 #define ZF_ADD_GLOBAL(p, v) atomicAdd(p, v)
+#define ZF_SHUFFLE(v, lane) __shfl_sync(0xffffffffu, v, lane)
 #define ZF_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define ZF_UNROLL _Pragma("unroll")
 #define ZF_PRAGMA(text) _Pragma(#text)
@@ -54,8 +55,22 @@ ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define zf_powr_f powf
 #define zf_fma_f fmaf
 #define zf_trunc_f truncf
+// Copies of 16 bytes into shared memory that run on their own, in groups; before compute capability 8.0 they are ordinary ones.
+#if __CUDA_ARCH__ >= 800
+ZF_FN void zf_copy16(void* to, const void* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((zf_u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+#define ZF_COPY16(to, from) zf_copy16(to, from)
+#define ZF_COPY_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
+#define ZF_COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+#else
+#define ZF_COPY16(to, from) (*(float4*)(to) = *(const float4*)(from))
+#define ZF_COPY_COMMIT()
+#define ZF_COPY_WAIT(n)
+#endif
 // Approximations of the special function unit, for fast paths that bound their error.
 ZF_FN float zf_sqrt_fast(float v) { float r; asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+ZF_FN float zf_rsqrt_fast(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 ZF_FN float zf_exp2_fast(float v) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 ZF_FN float zf_max_f(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 ZF_FN float zf_min_f(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }

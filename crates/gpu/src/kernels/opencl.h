@@ -31,6 +31,10 @@ typedef double2 zf_d2;
 #define zf_of_bits_f(b) as_float((uint)(b))
 #define zf_bits_f(v) as_uint((float)(v))
 #define ZF_LOWEST(v) (31u - (zf_u32)clz((v) & (0u - (v))))
+// Copies of 16 bytes into shared memory: ordinary ones, done before the next barrier.
+#define ZF_COPY16(to, from) (*(__local uint4*)(to) = *(__global const uint4*)(from))
+#define ZF_COPY_COMMIT()
+#define ZF_COPY_WAIT(n)
 #define zf_abs_f(a) fabs((float)(a))
 #define zf_sqrt_f(a) sqrt((float)(a))
 #define zf_exp_f(a) exp((float)(a))
@@ -56,6 +60,7 @@ typedef double2 zf_d2;
 #define zf_fma_f(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define zf_trunc_f(a) trunc((float)(a))
 #define zf_sqrt_fast(a) sqrt((float)(a))
+#define zf_rsqrt_fast(a) rsqrt((float)(a))
 #define zf_exp2_fast(a) exp2((float)(a))
 ZF_FN float zf_max_f(float a, float b) {
     return a == b ? as_float(as_uint(a) & as_uint(b)) : ((a > b || a != a) ? a : b);

@@ -13,7 +13,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     ZF_UNROLL for (int q = 0; q < @IP@; q++) {
         a[q] = first + q * 128u + tid;
         const zf_u32 held = a[q] < a1 ? a[q] : a1 - 1u;
-        const size_t @A@_at = (size_t)(held / 128u) * (@AW@u * 128u) + held % 128u;
+        const size_t @A@_at = (size_t)ZF_PANEL_@PA@(held) * (@AW@u * 128u) + held % 128u;
         @ALOAD@
     }
     @STATE@

@@ -1,10 +1,11 @@
 //! The CUDA driver, loaded dynamically.
 
-use super::{Arg, Device, Grid, Inner, MemoryInner, cache, nvrtc};
-use cudarc::driver::result::{self, DriverError};
+use super::home::Way;
+use super::{Arg, Grid, Inner, MemoryInner, PIECE, cache, nvrtc};
+use cudarc::driver::result::{self, DriverError, event};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Result};
 use zipfold_plan::device::{Facts, Runtime};
@@ -12,7 +13,7 @@ use zipfold_plan::device::{Facts, Runtime};
 /// The oldest driver that runs what we generate: CUDA 12.0.
 const OLDEST: i32 = 12000;
 
-fn failed(what: &str, e: DriverError) -> Error {
+pub(super) fn failed(what: &str, e: DriverError) -> Error {
     let name = e.error_name().map_or_else(|_| format!("{:?}", e.0), |n| n.to_string_lossy().into_owned());
     if e.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         return Error::resource(format!("{what}: the GPU is out of memory")).remedy("--device cpu");
@@ -79,15 +80,36 @@ fn facts(index: i32, version: i32) -> Result<Facts> {
 ///
 /// # Errors
 /// `Device` when that fails.
-pub fn open(index: usize) -> Result<Device> {
+pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let version = initialise()?;
     let facts = facts(index as i32, version)?;
     let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
     // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
     let raw = unsafe { result::primary_ctx::retain(device) }.map_err(|e| failed("opening the device", e))?;
-    let context = Context(Arc::new(Primary { raw, device, pooled: pooled(device) }));
+    let context = Context(Arc::new(Primary { raw, device, pooled: pooled(device), way: Mutex::new(None) }));
     context.enter()?;
-    Ok(Device { facts, inner: Inner::Cuda(context) })
+    Ok((facts, Inner::Cuda(context)))
+}
+
+/// Bytes from which on results come home by pieces.
+const SMALL: usize = 1 << 20;
+
+/// A place in the device's work.
+pub struct Mark {
+    raw: sys::CUevent,
+    context: Context,
+}
+
+// SAFETY: an event is used with its context current only.
+unsafe impl Send for Mark {}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: made once by `mark`.
+            let _ = unsafe { event::destroy(self.raw) };
+        }
+    }
 }
 
 struct Primary {
@@ -95,6 +117,8 @@ struct Primary {
     device: sys::CUdevice,
     /// Memory that is freed stays with the process, and comes back without a call to the system.
     pooled: bool,
+    /// The way home, made when it is first needed.
+    way: Mutex<Option<Way>>,
 }
 
 /// Sets the device's memory pool to keep what is freed; false where it has none.
@@ -116,6 +140,11 @@ unsafe impl Sync for Primary {}
 
 impl Drop for Primary {
     fn drop(&mut self) {
+        let way = self.way.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // SAFETY: the context is retained until below.
+        if way.is_some() && unsafe { result::ctx::set_current(self.raw) }.is_ok() {
+            drop(way);
+        }
         // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
@@ -184,11 +213,13 @@ impl Context {
     }
     pub(super) fn compile(&self, source: &str, names: &[&str], facts: &Facts) -> Result<Vec<Function>> {
         let key = format!("{} {:?}\n{source}", facts.driver, nvrtc::options(facts.capability));
-        let binary = match cache::get(&key) {
+        let folder = cache::folder();
+        let kept = folder.as_ref().and_then(|folder| cache::get(folder, &key));
+        let binary = match kept {
             Some(binary) => binary,
             None => {
                 let binary = nvrtc::compile(source, facts.capability)?;
-                if let Err(why) = cache::put(&key, &binary) {
+                if let Some(Err(why)) = folder.map(|folder| cache::put(&folder, &key, &binary)) {
                     super::warn_once(&why);
                 }
                 binary
@@ -227,10 +258,39 @@ impl Context {
         // SAFETY: `bytes` is the size of the allocation.
         unsafe { result::memset_d8_sync(to.pointer, 0, bytes) }.map_err(|e| failed("clearing device memory", e))
     }
-    pub(super) fn read(&self, from: &Allocation, bytes: &mut [u8]) -> Result<()> {
+    /// A mark behind all work so far.
+    pub(super) fn mark(&self) -> Result<Mark> {
         self.enter()?;
-        // SAFETY: the caller checked that the allocation holds as many; the copy follows all work in the default stream.
-        unsafe { result::memcpy_dtoh_sync(bytes, from.pointer) }.map_err(|e| failed("copying from the device", e))
+        let odd = |e| failed("marking a place in the device's work", e);
+        let raw = event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(odd)?;
+        let mark = Mark { raw, context: self.clone() };
+        // SAFETY: the event was made in this context; the default stream takes all kernels.
+        unsafe { event::record(raw, std::ptr::null_mut()) }.map_err(odd)?;
+        Ok(mark)
+    }
+    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after `mark`: offset, piece.
+    pub(super) fn read(
+        &self,
+        from: &Allocation,
+        sizes: (usize, usize),
+        mark: &Mark,
+        each: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.enter()?;
+        let (bytes, piece) = sizes;
+        if bytes <= SMALL {
+            let mut all = vec![0u8; bytes];
+            // SAFETY: the caller checked that the allocation holds as many; the copy follows all work in the default stream.
+            unsafe { result::memcpy_dtoh_sync(&mut all, from.pointer) }
+                .map_err(|e| failed("copying from the device", e))?;
+            return all.chunks(piece.max(1)).enumerate().try_for_each(|(at, part)| each(at * piece, part));
+        }
+        let mut way = self.0.way.lock().unwrap_or_else(PoisonError::into_inner);
+        let way = match &mut *way {
+            Some(way) => way,
+            none => none.insert(Way::new()?),
+        };
+        way.bring(from.pointer, (bytes, piece.min(PIECE)), mark.raw, each)
     }
     pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         self.enter()?;

@@ -2,18 +2,30 @@
 
 pub mod cache;
 pub mod cuda;
+mod home;
 pub mod nvrtc;
 pub mod opencl;
 
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Result};
-use zipfold_plan::device::Facts;
+use zipfold_plan::device::{Facts, Runtime};
 
 /// A device with a context of its own.
 pub struct Device {
     /// Its facts.
     pub facts: Facts,
     pub(crate) inner: Inner,
+    /// Bytes in use, by this process.
+    used: Arc<AtomicU64>,
+    /// Launches after which the device counts as lost: a drill.
+    launches: Option<AtomicU64>,
 }
+
+/// A place in the work of a device: what was started before it.
+pub struct Mark(Option<cuda::Mark>);
 
 pub(crate) enum Inner {
     Cuda(cuda::Context),
@@ -24,6 +36,13 @@ pub(crate) enum Inner {
 pub struct Memory {
     bytes: usize,
     inner: MemoryInner,
+    used: Arc<AtomicU64>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.bytes as u64, Ordering::Relaxed);
+    }
 }
 
 enum MemoryInner {
@@ -93,17 +112,60 @@ impl Device {
             }
         }
     }
+    /// Opens device `index` of `runtime`.
+    ///
+    /// # Errors
+    /// `Device` when that fails.
+    pub(crate) fn open(runtime: Runtime, index: usize) -> Result<Self> {
+        let (facts, inner) = match runtime {
+            Runtime::Cuda => cuda::open(index)?,
+            Runtime::OpenCl => opencl::open(index)?,
+        };
+        Ok(Device { facts, inner, used: Arc::default(), launches: None })
+    }
+    /// The same device with at most `bytes` of its memory.
+    pub fn within(mut self, bytes: u64) -> Self {
+        self.facts.memory = self.facts.memory.min(bytes);
+        self.facts.largest = self.facts.largest.min(bytes);
+        self
+    }
+    /// The same device, which counts as lost after so many launches: a drill for what happens then.
+    pub fn lost_after(mut self, launches: u64) -> Self {
+        self.launches = Some(AtomicU64::new(launches));
+        self
+    }
     /// Uninitialised memory; at least one byte.
     ///
     /// # Errors
     /// `Resource` when the device has not enough.
     pub fn allocate(&self, bytes: usize) -> Result<Memory> {
         let size = bytes.max(16);
+        self.take(bytes as u64)?;
+        let memory = self.memory(size);
+        if memory.is_err() {
+            self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
+        }
+        Ok(Memory { bytes, inner: memory?, used: self.used.clone() })
+    }
+    /// Counts `bytes` as used, within the device's memory.
+    fn take(&self, bytes: u64) -> Result<()> {
+        let most = self.facts.memory;
+        let more = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= most);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(()),
+            Err(used) => {
+                let left = human_bytes(most.saturating_sub(used));
+                let e = Error::resource(format!("{} on {}: {left} are left", human_bytes(bytes), self.facts.id()));
+                Err(e.limit(human_bytes(most)).remedy("--device cpu"))
+            }
+        }
+    }
+    fn memory(&self, size: usize) -> Result<MemoryInner> {
         let inner = match &self.inner {
             Inner::Cuda(c) => MemoryInner::Cuda(c.allocate(size)?),
             Inner::OpenCl(s) => MemoryInner::OpenCl(s.allocate(size)?),
         };
-        Ok(Memory { bytes, inner })
+        Ok(inner)
     }
     /// Memory that holds `items`.
     ///
@@ -141,29 +203,67 @@ impl Device {
             _ => Err(foreign()),
         }
     }
+    /// A mark behind all work so far.
+    ///
+    /// # Errors
+    /// `Device` when that fails.
+    pub fn mark(&self) -> Result<Mark> {
+        match &self.inner {
+            Inner::Cuda(c) => Ok(Mark(Some(c.mark()?))),
+            Inner::OpenCl(_) => Ok(Mark(None)),
+        }
+    }
+    /// Waits for the work before `mark`, then hands the first `count` items to `each` in pieces: first item, items. On CUDA the
+    /// next piece, and kernels started after the mark, are under way meanwhile.
+    ///
+    /// # Errors
+    /// `Internal` when the memory holds less, `Device` when the work or the copy failed, and those of `each`.
+    pub fn bring<T: Plain>(
+        &self,
+        memory: &Memory,
+        (count, piece): (usize, usize),
+        mark: &Mark,
+        each: &mut dyn FnMut(usize, &[T]) -> Result<()>,
+    ) -> Result<()> {
+        let (bytes, piece) = (count * size_of::<T>(), piece.max(1) * size_of::<T>());
+        if bytes > memory.bytes {
+            return Err(Error::internal("a copy from beyond the end of device memory"));
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut items: Vec<T> = vec![];
+        let mut typed =
+            |at: usize, part: &[u8]| -> Result<()> { each(at / size_of::<T>(), as_items(part, &mut items)) };
+        match (&self.inner, &memory.inner, &mark.0) {
+            (Inner::Cuda(c), MemoryInner::Cuda(m), Some(mark)) => c.read(m, (bytes, piece), mark, &mut typed),
+            (Inner::OpenCl(s), MemoryInner::OpenCl(m), _) => s.read(m, (bytes, piece), &mut typed),
+            _ => Err(foreign()),
+        }
+    }
     /// Waits for all work, then copies from the start of `memory` into `items`.
     ///
     /// # Errors
     /// `Internal` when it holds less, `Device` when the work or the copy failed.
     pub fn read<T: Plain>(&self, memory: &Memory, items: &mut [T]) -> Result<()> {
-        if size_of_val(items) > memory.bytes {
-            return Err(Error::internal("a copy from beyond the end of device memory"));
-        }
-        if items.is_empty() {
-            return Ok(());
-        }
-        let bytes = as_bytes_mut(items);
-        match (&self.inner, &memory.inner) {
-            (Inner::Cuda(c), MemoryInner::Cuda(m)) => c.read(m, bytes),
-            (Inner::OpenCl(s), MemoryInner::OpenCl(m)) => s.read(m, bytes),
-            _ => Err(foreign()),
-        }
+        let mark = self.mark()?;
+        self.bring(memory, (items.len(), PIECE / size_of::<T>()), &mark, &mut |from, part: &[T]| {
+            let to = items[from..from + part.len()].par_chunks_mut(COPY);
+            to.zip(part.par_chunks(COPY)).for_each(|(to, from)| to.copy_from_slice(from));
+            Ok(())
+        })
     }
     /// Starts `kernel` over `grid`.
     ///
     /// # Errors
     /// `Device` when it cannot start.
     pub fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
+        let one_less = |left: u64| left.checked_sub(1);
+        let left = self.launches.as_ref().map(|l| l.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less));
+        if matches!(left, Some(Err(_))) {
+            let e = Error::device(format!("{} is lost, as --set device.launches asks", self.facts.id()));
+            return Err(e.remedy("--device cpu"));
+        }
         match (&self.inner, &kernel.0) {
             (Inner::Cuda(c), KernelInner::Cuda(f)) => c.launch(f, grid, args),
             (Inner::OpenCl(s), KernelInner::OpenCl(f)) => s.launch(f, grid, args),
@@ -187,7 +287,7 @@ fn foreign() -> Error {
 }
 
 /// Numbers that are copied to devices byte by byte.
-pub trait Plain: Copy + sealed::Sealed {}
+pub trait Plain: Copy + Send + Sync + sealed::Sealed {}
 mod sealed {
     /// Keeps the list of types closed.
     pub trait Sealed {}
@@ -200,6 +300,25 @@ impl Plain for u32 {}
 impl Plain for u64 {}
 impl Plain for f32 {}
 impl Plain for f64 {}
+
+/// Most bytes of a piece on its way home.
+pub const PIECE: usize = 32 << 20;
+/// Items that one thread copies at a time.
+const COPY: usize = 1 << 16;
+
+/// The items of `bytes`, in place where they are aligned, else by way of `held`.
+fn as_items<'b, T: Plain>(bytes: &'b [u8], held: &'b mut Vec<T>) -> &'b [T] {
+    // SAFETY: any bytes are valid values of the sealed types.
+    let (before, items, after) = unsafe { bytes.align_to::<T>() };
+    if before.is_empty() && after.is_empty() {
+        return items;
+    }
+    let count = bytes.len() / size_of::<T>();
+    // SAFETY: any bytes are valid values of the sealed types, zeros too.
+    held.resize(count, unsafe { std::mem::zeroed() });
+    as_bytes_mut(held).copy_from_slice(&bytes[..count * size_of::<T>()]);
+    held
+}
 
 fn as_bytes<T: Plain>(items: &[T]) -> &[u8] {
     // SAFETY: the sealed types have no padding, and any of their bytes is a valid u8.

@@ -1,6 +1,6 @@
 //! OpenCL, loaded dynamically.
 
-use super::{Arg, Device, Grid, Inner, MemoryInner};
+use super::{Arg, Grid, Inner, MemoryInner};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device as Raw};
@@ -68,7 +68,7 @@ fn facts(index: usize, device: &Raw) -> Result<Facts> {
 ///
 /// # Errors
 /// `Device` when that fails.
-pub fn open(index: usize) -> Result<Device> {
+pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let Some(raw) = devices()?.into_iter().nth(index) else {
         return Err(Error::device(format!("there is no device opencl:{index}")));
     };
@@ -78,7 +78,7 @@ pub fn open(index: usize) -> Result<Device> {
     #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
     let queue = unsafe { CommandQueue::create(&context, raw.id(), 0) };
     let queue = queue.map_err(|e| failed("opening the device", e))?;
-    Ok(Device { facts, inner: Inner::OpenCl(Session { queue, context, device: raw.id() }) })
+    Ok((facts, Inner::OpenCl(Session { queue, context, device: raw.id() })))
 }
 
 /// A context and an in-order queue. The queue goes first.
@@ -142,10 +142,23 @@ impl Session {
         let done = unsafe { self.queue.enqueue_fill_buffer(&mut locked(&to.0), &[0u8], 0, bytes, &[]) };
         done.map(|_| ()).map_err(|e| failed("clearing device memory", e))
     }
-    pub(super) fn read(&self, from: &Allocation, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller checked that the allocation holds as many; the call blocks until they are copied.
-        let done = unsafe { self.queue.enqueue_read_buffer(&locked(&from.0), CL_BLOCKING, 0, bytes, &[]) };
-        done.map(|_| ()).map_err(|e| failed("copying from the device", e))
+    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after all work: offset, piece.
+    pub(super) fn read(
+        &self,
+        from: &Allocation,
+        (bytes, piece): (usize, usize),
+        each: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut held = vec![0u8; piece.clamp(1, bytes)];
+        for at in (0..bytes).step_by(held.len()) {
+            let part = held.len().min(bytes - at);
+            // SAFETY: the caller checked that the allocation holds as many; the call blocks until they are copied.
+            let done =
+                unsafe { self.queue.enqueue_read_buffer(&locked(&from.0), CL_BLOCKING, at, &mut held[..part], &[]) };
+            done.map_err(|e| failed("copying from the device", e))?;
+            each(at, &held[..part])?;
+        }
+        Ok(())
     }
     pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         let kernel = locked(&function.0);

@@ -2,26 +2,46 @@
 //!
 //! Printed errors corrected: the strict form of LTM needs j = λ − i(i−1)/2, and the column of RB drops the thread's offset.
 
-use crate::emit::maps::Map;
+use crate::emit::maps::{Map, Root};
 
-/// Tile (a, b), a ≥ b, of block (x, y) of grid `launch` of `grid_x` blocks across; none where the block is wasted.
+/// Tile (a, b), a ≥ b, of block (x, y) of grid `launch` of `grid_x` blocks across; none where the block is wasted. The same
+/// for threads and their cells, where (x, y) are those of a thread.
 pub fn tile(map: Map, n: u64, x: u64, y: u64, grid_x: u64, launch: u32) -> Option<(u64, u64)> {
     match map {
         Map::Cross => Some((x, y)),
-        Map::Bb => (x <= y).then_some((y, x)),
-        Map::Ltm => ltm(n, y * grid_x + x),
+        Map::Bb => (x <= y && y < n).then_some((y, x)),
+        Map::Ltm(root) => ltm(root, n, y * grid_x + x),
         Map::Utm => utm(n, y * grid_x + x),
-        Map::Rb => Some(rb(n, x, y)),
+        Map::Rb => rb(n, x, y),
         Map::Rec => rec(n, x, y, launch),
     }
 }
 
+/// The table of [`Root::Table`] for `n` rows: the row of every λ.
+pub fn table(n: u32) -> Vec<u32> {
+    (0..n).flat_map(|a| std::iter::repeat_n(a, a as usize + 1)).collect()
+}
+
+/// A guess at the row of λ. The table's is exact.
+fn guess(root: Root, lambda: u64) -> u64 {
+    let under = 8.0f32 * lambda as f32 + 1.0;
+    let by = |r: f32| ((under * r - 1.0) * 0.5) as u64;
+    match root {
+        Root::Sqrt | Root::Table => (((8.0 * lambda as f64 + 1.0).sqrt() - 1.0) * 0.5) as u64,
+        Root::Newton => {
+            let start = f32::from_bits(0x5f37_59df - (under.to_bits() >> 1));
+            by((0..3).fold(start, |r, _| r * (1.5 - 0.5 * under * r * r)))
+        }
+        Root::Reciprocal => by(1.0 / under.sqrt()),
+    }
+}
+
 /// λ to the lower triangle row by row: a = ⌊(√(8λ + 1) − 1) / 2⌋, corrected where the root rounds.
-pub fn ltm(n: u64, lambda: u64) -> Option<(u64, u64)> {
+pub fn ltm(root: Root, n: u64, lambda: u64) -> Option<(u64, u64)> {
     if lambda >= n * (n + 1) / 2 {
         return None;
     }
-    let mut a = (((8.0 * lambda as f64 + 1.0).sqrt() - 1.0) * 0.5) as u64;
+    let mut a = guess(root, lambda);
     while a * (a + 1) / 2 > lambda {
         a -= 1;
     }
@@ -49,10 +69,13 @@ pub fn utm(n: u64, lambda: u64) -> Option<(u64, u64)> {
 }
 
 /// The rectangle of ⌈n/2⌉ × n (n + 1 where n is even): what lies above its diagonal is turned around.
-pub fn rb(n: u64, x: u64, y: u64) -> (u64, u64) {
+pub fn rb(n: u64, x: u64, y: u64) -> Option<(u64, u64)> {
     let odd = n % 2;
+    if x >= (n + odd) / 2 || y >= n + 1 - odd {
+        return None;
+    }
     let below = if odd == 1 { y >= x } else { y > x };
-    if below { (y + odd - 1, x) } else { (n - 1 - y, n - 1 + odd - x) }
+    Some(if below { (y + odd - 1, x) } else { (n - 1 - y, n - 1 + odd - x) })
 }
 
 /// Level `launch` of squares of side 2^(launch − 1); launch 0 is the diagonal. Any n: squares beyond the end are wasted.
@@ -69,26 +92,61 @@ pub fn rec(n: u64, x: u64, y: u64, launch: u32) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::maps::{Placing, SIDE};
     use std::collections::HashSet;
 
-    const MAPS: [Map; 5] = [Map::Bb, Map::Ltm, Map::Utm, Map::Rb, Map::Rec];
+    const ROOTS: [Root; 4] = [Root::Sqrt, Root::Newton, Root::Reciprocal, Root::Table];
+    const MAPS: [Map; 8] = [
+        Map::Bb,
+        Map::Utm,
+        Map::Rb,
+        Map::Rec,
+        Map::Ltm(Root::Sqrt),
+        Map::Ltm(Root::Newton),
+        Map::Ltm(Root::Reciprocal),
+        Map::Ltm(Root::Table),
+    ];
+
+    fn visits(placing: Placing, n: u64) -> u64 {
+        let mut seen = HashSet::new();
+        let by = if placing.by_thread { u64::from(SIDE) } else { 1 };
+        for (gx, gy, launch) in placing.grids(n as u32) {
+            for y in 0..u64::from(gy) * by {
+                for x in 0..u64::from(gx) * by {
+                    if let Some((a, b)) = tile(placing.map, n, x, y, u64::from(gx) * by, launch) {
+                        assert!(b <= a && a < n, "{placing:?} {n}: ({a}, {b})");
+                        assert!(seen.insert((a, b)), "{placing:?} {n}: ({a}, {b}) twice");
+                    }
+                }
+            }
+        }
+        seen.len() as u64
+    }
 
     #[test]
     fn every_map_visits_every_tile_of_the_triangle_once() {
         for n in (1u64..70).chain([127, 128, 129, 255, 256, 257]) {
             for map in MAPS {
-                let mut seen = HashSet::new();
-                for (gx, gy, launch) in map.grids(n as u32) {
-                    for y in 0..u64::from(gy) {
-                        for x in 0..u64::from(gx) {
-                            if let Some((a, b)) = tile(map, n, x, y, u64::from(gx), launch) {
-                                assert!(b <= a && a < n, "{map:?} {n}: ({a}, {b})");
-                                assert!(seen.insert((a, b)), "{map:?} {n}: ({a}, {b}) twice");
-                            }
-                        }
+                for by_thread in [false, true] {
+                    if !(by_thread && map == Map::Rec) {
+                        assert_eq!(visits(Placing { map, by_thread }, n), n * (n + 1) / 2, "{map:?} {n}");
                     }
                 }
-                assert_eq!(seen.len() as u64, n * (n + 1) / 2, "{map:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_planner_counts_the_blocks_of_every_map() {
+        for n in [1u32, 2, 3, 5, 8, 127, 128, 240] {
+            for (map, name) in MAPS[..5].iter().zip(["bb", "utm", "rb", "rec", "ltm"]) {
+                for by_thread in [false, true] {
+                    let grids = Placing { map: *map, by_thread }.grids(n);
+                    let started: u64 = grids.iter().map(|(x, y, _)| u64::from(*x) * u64::from(*y)).sum();
+                    let counted = zipfold_plan::device::blocks(name, u64::from(n), by_thread);
+                    assert_eq!(counted.0, started, "{name} {n}");
+                    assert!(counted.1 <= started, "{name} {n}: {counted:?}");
+                }
             }
         }
     }
@@ -101,13 +159,24 @@ mod tests {
             (0..4000u64).map(|k| k * (n / 4000)).chain((0..31).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]));
         for a in rows.chain([n - 2, n - 1]).filter(|a| *a < n) {
             let first = a * (a + 1) / 2;
-            assert_eq!(ltm(n, first), Some((a, 0)));
-            assert_eq!(ltm(n, first + a), Some((a, a)));
+            for root in ROOTS {
+                assert_eq!(ltm(root, n, first), Some((a, 0)), "{root:?}");
+                assert_eq!(ltm(root, n, first + a), Some((a, a)), "{root:?}");
+            }
             let start = a * (2 * n - a + 1) / 2;
             assert_eq!(utm(n, start), Some((a, a)));
             assert_eq!(utm(n, start + (n - 1 - a)), Some((n - 1, a)));
         }
-        assert_eq!(ltm(n, n * (n + 1) / 2), None);
+        assert_eq!(ltm(Root::Sqrt, n, n * (n + 1) / 2), None);
         assert_eq!(utm(n, n * (n + 1) / 2), None);
+    }
+
+    #[test]
+    fn the_table_holds_the_row_of_every_tile() {
+        let table = table(40);
+        for (lambda, a) in table.iter().enumerate() {
+            assert_eq!(ltm(Root::Sqrt, 40, lambda as u64).map(|t| t.0), Some(u64::from(*a)));
+        }
+        assert_eq!(table.len(), 820);
     }
 }

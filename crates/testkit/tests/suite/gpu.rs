@@ -99,16 +99,24 @@ macro_rules! folders {
 }
 folders!(pairs, histogram, join, neighbours, reduce, near, nan);
 
-/// 2000 random formulas, fifty a kernel.
+/// How many random formulas, and from which seed.
+fn formulas_wanted() -> (usize, u64) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    (number("ZIPFOLD_FORMULAS").unwrap_or(2000) as usize, number("ZIPFOLD_SEED").unwrap_or(11))
+}
+
+/// Random formulas, fifty a kernel.
 #[test]
 fn random_formulas_have_the_bits_of_the_oracle() {
     let Some((wanted, _turn)) = device("random_formulas_have_the_bits_of_the_oracle") else { return };
     let Wanted::Device(runtime, index) = wanted else { return };
     let device = zipfold::gpu::open(runtime, index).unwrap();
-    let mut lcg = Lcg::new(11);
-    for program in (0..40).step_by(every(4)) {
+    let (count, seed) = formulas_wanted();
+    let mut lcg = Lcg::new(seed);
+    for program in 0..count.div_ceil(50) {
         let (texts, job) = random_job(&mut lcg, 50);
-        let got = zipfold::gpu::engine::values_of(&device, &job).unwrap();
+        let got = zipfold::gpu::engine::values_of(&device, &job);
+        let got = got.unwrap_or_else(|e| panic!("program {program} of seed {seed}: {e}"));
         let cells = job.space.n * job.space.m;
         let mut pair = oracle::PairValues::new(&job);
         let mut values = vec![];
@@ -116,10 +124,16 @@ fn random_formulas_have_the_bits_of_the_oracle() {
             pair.get(cell / job.space.m, cell % job.space.m, &mut values);
             for (at, (text, exact)) in texts.iter().enumerate() {
                 let (g, w) = (got[at * cells + cell], values[at][0]);
-                assert!(same(g, w) || (!exact && loosely(g, w)), "program {program}: {text}: {g:e}, wanted {w:e}");
+                let near = !exact && (jumps(text) || loosely(g, w));
+                assert!(same(g, w) || near, "program {program}: {text}: {g:e}, wanted {w:e}");
             }
         }
     }
+}
+
+/// Whether the value jumps somewhere: then the last bit of a function may move it by any amount.
+fn jumps(text: &str) -> bool {
+    ["<", ">", "=", "floor", "round", "sign"].iter().any(|jump| text.contains(jump))
 }
 
 /// Functions with other last bits may be amplified by the formula around them; wrong code is off by far more.
@@ -199,8 +213,10 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let by_hand = [("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")];
-            let sets = [&[][..], &by_hand[..]];
-            for set in &sets[if cells == Cells::Cross { 0..1 } else { 1..2 }] {
+            let inputs =
+                [("points.input", ["cache", "both"][at / 4 % 2]), ("hist.copies", "0"), ("select.output", "count")];
+            let sets = [&[][..], &inputs[..], &by_hand[..]];
+            for set in &sets[if cells == Cells::Cross { 0..2 } else { 2..3 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
                 failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
@@ -208,6 +224,124 @@ fn exact_folds_of_single_precision_rows_are_exact() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by default, and other shapes.
+#[test]
+fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
+    let Some((device, _turn)) = device("dense_tiles_by_a_pipeline_are_those_of_the_oracle") else { return };
+    let stages = |stages, across, slice| [("dense.stages", stages), ("dense.across", across), ("dense.slice", slice)];
+    let cases = [
+        ("cityblock", 37, Cells::Diagonal, Precision::F32, stages("3", "16", "8")),
+        ("sqeuclidean", 300, Cells::Square, Precision::F32, stages("4", "8", "8")),
+        ("chebyshev", 16, Cells::Triangle, Precision::F64, stages("2", "16", "4")),
+        ("cosine", 9, Cells::Diagonal, Precision::F32, stages("0", "16", "16")),
+        ("cityblock", 1100, Cells::Square, Precision::F32, stages("3", "16", "16")),
+    ];
+    for (metric, dim, cells, precision, set) in cases.into_iter().step_by(every(5)) {
+        let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+        let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
+        let job = describe(&problem, Data { x: cloud(6, 261, dim), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &set).unwrap();
+        let single = precision == Precision::F32;
+        let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
+        assert_eq!(difference(&got[0], &wanted[0], equal), None, "{metric} {dim} {set:?}");
+    }
+}
+
+/// Rows too short for slices of components, and formulas without one loop: whole cells by thread, under every map.
+#[test]
+fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
+    let Some((device, _turn)) = device("short_rows_have_the_bits_of_the_oracle_under_every_map") else { return };
+    let maps = ["bb", "utm", "rb", "rec", "ltm"];
+    let (by, roots) = ([("tile.by", "block"), ("tile.by", "thread")], ["sqrt", "newton", "reciprocal", "table"]);
+    let mut sets: Vec<Vec<(&str, &str)>> = vec![];
+    for map in maps {
+        let fits = |by: &(&str, &str)| map != "rec" || by.1 == "block";
+        sets.extend(by.iter().filter(|by| fits(by)).map(|by| vec![("tile.map", map), *by]));
+    }
+    sets.extend(roots[1..].iter().map(|root| vec![("tile.map", "ltm"), ("tile.root", *root)]));
+    let kinds = [("matrix", Cells::Diagonal), ("condensed", Cells::Triangle), ("matrix", Cells::Triangle)];
+    for (at, set) in sets.iter_mut().enumerate() {
+        let (kind, cells) = kinds[at % 3];
+        if at % 4 == 0 {
+            set.push(("device.tile", "128"));
+        }
+        let precision = [Precision::F64, Precision::F32][at % 2];
+        let text = format!("pair = {{ metric = \"euclidean\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
+        let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };
+        let job = describe(&problem, Data { x: cloud(8, 301, 1 + at % 4), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, set).unwrap();
+        let single = precision == Precision::F32;
+        let equal = |a: f64, b: f64| if single { close(a, b, 1e-5) } else { same(a, b) };
+        assert_eq!(difference(&got[0], &wanted[0], equal), None, "{set:?} {kind}");
+    }
+}
+
+/// Rows, results and both in device memory that is made small: tile by tile, in halves, and on the host where nothing fits.
+#[test]
+fn memory_that_is_too_small_changes_no_answer() {
+    let Some((device, _turn)) = device("memory_that_is_too_small_changes_no_answer") else { return };
+    let (x, y) = (cloud(9, 2300, 3), cloud(10, 1900, 3));
+    let cases = [
+        (FOLDS[0], Cells::Triangle, "120000"),
+        (FOLDS[4], Cells::Cross, "150000"),
+        (FOLDS[7], Cells::Cross, "400000"),
+        (r#"{ kind = "matrix" }"#, Cells::Diagonal, "900000"),
+        (r#"{ kind = "reduce", op = "sum" }"#, Cells::Triangle, "200000"),
+        (FOLDS[11], Cells::Ordered, "3000"),
+    ];
+    for (fold, cells, bytes) in cases {
+        let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{fold}]")) };
+        let y = (cells == Cells::Cross).then(|| y.clone());
+        let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let exact = !fold.contains("sum") && !fold.contains("matrix");
+        let equal = |a: f64, b: f64| if exact { same(a, b) } else { close(a, b, 1e-5) };
+        let got = on_device(&problem, &job, device, &[("device.memory", bytes)]).unwrap();
+        assert_eq!(difference(&got[0], &wanted[0], equal), None, "{fold} in {bytes} bytes");
+    }
+}
+
+/// The rows of one tile at a time, at every family's addresses.
+#[test]
+fn streamed_rows_are_found_at_their_places() {
+    let Some((device, _turn)) = device("streamed_rows_are_found_at_their_places") else { return };
+    let folds = [FOLDS[0], FOLDS[5], FOLDS[7], FOLDS[3], r#"{ kind = "matrix" }"#];
+    for (at, fold) in folds.into_iter().enumerate() {
+        for dim in [2, 40] {
+            if dim == 40 && ![0, 1, 4].contains(&at) {
+                continue;
+            }
+            let cells = [Cells::Triangle, Cells::Ordered, Cells::Square][at % 3];
+            let problem = Problem {
+                cells: Some(cells),
+                precision: Some(Precision::F64),
+                ..problem(&format!("folds = [{fold}]"))
+            };
+            let job = describe(&problem, Data { x: cloud(12, 700, dim), y: None, weights: vec![] }).unwrap();
+            let wanted = numbers(&job, &oracle::run(&job).unwrap());
+            let set = [("device.rows", "streamed"), ("device.tile", "256")];
+            let got = on_device(&problem, &job, device, &set).unwrap();
+            assert_eq!(difference(&got[0], &wanted[0], same), None, "{fold} {dim}");
+        }
+    }
+}
+
+/// A device that is lost in the middle: the host goes on, with the same answer.
+#[test]
+fn the_host_goes_on_where_a_device_is_lost() {
+    let Some((device, _turn)) = device("the_host_goes_on_where_a_device_is_lost") else { return };
+    for fold in [FOLDS[0], FOLDS[4], r#"{ kind = "matrix" }"#] {
+        let problem = Problem { precision: Some(Precision::F64), ..problem(&format!("folds = [{fold}]")) };
+        let job = describe(&problem, Data { x: cloud(13, 900, 3), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let set = [("device.launches", "3"), ("device.tile", "256")];
+        let got = on_device(&problem, &job, device, &set).unwrap();
+        assert_eq!(difference(&got[0], &wanted[0], same), None, "{fold}");
+    }
 }
 
 #[test]

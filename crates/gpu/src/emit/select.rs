@@ -1,0 +1,129 @@
+//! What joins add to the sweep: matches go to a buffer of pages, or are counted first and then put where they belong.
+
+use super::sweep::{FoldText, Shape, number, step};
+use zipfold_core::Job;
+use zipfold_core::fold::{Select, SelectKind};
+use zipfold_core::pair::tree::Side;
+
+/// How matches leave a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// To pages of so many slots: a block that finds the pool empty notes its place in `resume` and ends.
+    Pages(usize),
+    /// Not at all: they are counted by block.
+    Count,
+    /// From the block's `offset` on, after a count.
+    Place,
+}
+
+/// Text of a join; `maybe` holds wherever the predicate may hold, by the bound of single precision.
+pub fn select(job: &Job, f: &Select, shape: &Shape, output: Output, maybe: Option<&str>) -> FoldText {
+    let predicate = number(job, f.root, shape.precision);
+    if f.kind != SelectKind::Inner {
+        return matched(shape, &condition(&predicate, maybe));
+    }
+    let value = match (f.value, shape.filter) {
+        (Some(root), false) => Some(number(job, root, shape.precision)),
+        _ => None,
+    };
+    let put = output.put(value.as_deref());
+    let step = step(&job.low, shape);
+    let mut out = output.frame(128 * shape.anchors * step);
+    match maybe {
+        None => out.absorb = format!("if ({predicate} != 0) {put}"),
+        Some(maybe) => {
+            out.open = "zf_u32 odd = 0u;".into();
+            out.absorb = format!("if ({maybe}) odd |= 1u << (q * {step}u + u);");
+            out.settle = settle(shape, step, &put);
+        }
+    }
+    out
+}
+
+fn condition(predicate: &str, maybe: Option<&str>) -> String {
+    match maybe {
+        None => format!("{predicate} != 0"),
+        Some(maybe) => format!("({maybe}) && zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0"),
+    }
+}
+
+/// Whether an anchor has a match.
+fn matched(shape: &Shape, condition: &str) -> FoldText {
+    let ip = shape.anchors;
+    FoldText {
+        args: ", ZF_OUT(zf_u32) matched".into(),
+        state: format!("zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"),
+        absorb: format!("if (found[q] == 0u && {condition}) found[q] = 1u;"),
+        finish: format!(
+            "ZF_UNROLL for (int q = 0; q < {ip}; q++) if (a[q] < a1 && found[q]) matched[a[q] - a0] = 1u;\n"
+        ),
+        ..FoldText::default()
+    }
+}
+
+/// Marked cells are decided by double precision.
+fn settle(shape: &Shape, step: usize, put: &str) -> String {
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
+         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {put} }}"
+    )
+}
+
+impl Output {
+    /// The statement that takes the match (i, j).
+    fn put(self, value: Option<&str>) -> String {
+        let first = match self {
+            Output::Count => return "{ ZF_ADD_SHARED(&fill, 1u); }".into(),
+            Output::Pages(page) => format!("(size_t)now * {page}u"),
+            Output::Place => "(size_t)offset".into(),
+        };
+        let value = value.map_or(String::new(), |v| format!(" values[put] = (double){v};"));
+        format!(
+            "{{ const size_t put = {first} + ZF_ADD_SHARED(&fill, 1u); pairs[put * 2u] = i; pairs[put * 2u + 1u] = j;{value} }}"
+        )
+    }
+    /// What surrounds it; a step of the sweep has at most `most` matches.
+    fn frame(self, most: usize) -> FoldText {
+        let block = "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X;";
+        match self {
+            Output::Pages(page) => pages(page, most, block),
+            Output::Count => FoldText {
+                args: ", ZF_OUT(zf_u32) counts".into(),
+                shared: "ZF_SHARED zf_u32 fill;".into(),
+                state: format!("{block}\n    if (tid == 0u) fill = 0u;\n    ZF_BARRIER();"),
+                finish: "ZF_BARRIER();\n    if (tid == 0u) counts[block] = fill;".into(),
+                ..FoldText::default()
+            },
+            Output::Place => FoldText {
+                args: ", ZF_IN(zf_u32) offsets, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values".into(),
+                shared: "ZF_SHARED zf_u32 fill;".into(),
+                state: format!(
+                    "{block}\n    const zf_u32 offset = offsets[block];\n    if (tid == 0u) fill = 0u;\n    ZF_BARRIER();"
+                ),
+                ..FoldText::default()
+            },
+        }
+    }
+}
+
+fn pages(page: usize, most: usize, block: &str) -> FoldText {
+    FoldText {
+        args: ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages".into(),
+        shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
+        state: format!(
+            "{block} const zf_u32 start = resume[block];\n    \
+             if (start == 0xffffffffu) return;\n    \
+             if (tid == 0u) {{ fill = {page}u; mine = 0xffffffffu; }}\n    ZF_BARRIER();"
+        ),
+        chunk: format!(
+            "if (base - from + jj < start) continue;\n            ZF_BARRIER();\n            \
+             if (tid == 0u && fill + {most}u > {page}u) {{ if (mine != 0xffffffffu) fills[mine] = fill; \
+             mine = ZF_ADD_GLOBAL(pool, 1u); fill = 0u; }}\n            ZF_BARRIER();\n            const zf_u32 now = mine;\n            \
+             if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
+        ),
+        finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
+        ..FoldText::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! Matches of joins on their way home.
+
+use crate::points::{Launch, NONE, PAGE};
+use crate::runtime::{Arg, Kernel, Memory};
+use zipfold_core::fold::{Select, SelectState, Tally};
+use zipfold_core::{Error, Result};
+
+impl Launch<'_> {
+    /// The direct output buffer of the two-body paper: drained, and the kernel started again, until all blocks are done.
+    pub(crate) fn pairs(&self, f: &Select, state: &mut SelectState) -> Result<Tally> {
+        if let Some(place) = &self.pass.place {
+            return self.counted_pairs(place, f, state);
+        }
+        let blocks = self.grid.x as usize * self.grid.y as usize;
+        let pages = self.pages(blocks);
+        let (pool, fills) = (self.device.allocate(4)?, self.device.allocate(pages * 4)?);
+        let slots = self.device.allocate(pages * PAGE * 8)?;
+        let values = self.device.allocate(if f.value.is_some() { pages * PAGE * 8 } else { 8 })?;
+        let resume = self.device.upload(&vec![0u32; blocks])?;
+        let tally = self.tally()?;
+        let mut places = vec![0u32; blocks];
+        while places.iter().any(|p| *p != NONE) {
+            self.device.clear(&pool)?;
+            self.device.clear(&fills)?;
+            let args = vec![
+                Arg::Memory(&pool),
+                Arg::Memory(&fills),
+                Arg::Memory(&slots),
+                Arg::Memory(&values),
+                Arg::Memory(&resume),
+            ];
+            let mut args = args;
+            args.push(Arg::U32(pages as u32));
+            self.start(&self.pass.kernel, &self.with(args, &tally))?;
+            self.drain(f, pages, [&pool, &fills, &slots, &values], state)?;
+            self.device.read(&resume, &mut places)?;
+        }
+        self.tallied(&tally)
+    }
+    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory.
+    fn pages(&self, blocks: usize) -> usize {
+        let most = (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
+        (blocks + 64).clamp(1, most.max(1))
+    }
+    fn drain(
+        &self,
+        f: &Select,
+        pages: usize,
+        [pool, fills, slots, values]: [&Memory; 4],
+        state: &mut SelectState,
+    ) -> Result<()> {
+        let mut used = [0u32];
+        self.device.read(pool, &mut used)?;
+        let used = (used[0] as usize).min(pages);
+        let mut filled = vec![0u32; used];
+        self.device.read(fills, &mut filled)?;
+        let mut pairs = vec![0u32; used * PAGE * 2];
+        self.device.read(slots, &mut pairs)?;
+        let mut kept = vec![0f64; if f.value.is_some() { used * PAGE } else { 0 }];
+        self.device.read(values, &mut kept)?;
+        for (page, fill) in filled.iter().enumerate() {
+            for slot in page * PAGE..page * PAGE + *fill as usize {
+                let value = f.value.map(|_| kept[slot]);
+                state.absorb(f, pairs[slot * 2] as usize, pairs[slot * 2 + 1] as usize, value);
+            }
+        }
+        Ok(())
+    }
+    /// Two passes: matches are counted by block, then computed again and put after those of the blocks before.
+    fn counted_pairs(&self, place: &Kernel, f: &Select, state: &mut SelectState) -> Result<Tally> {
+        let blocks = self.grid.x as usize * self.grid.y as usize;
+        let counts = self.device.upload(&vec![0u32; blocks])?;
+        let tally = self.tally()?;
+        self.start(&self.pass.kernel, &self.with(vec![Arg::Memory(&counts)], &tally))?;
+        let mut counted = vec![0u32; blocks];
+        self.device.read(&counts, &mut counted)?;
+        let total: u64 = counted.iter().map(|c| u64::from(*c)).sum();
+        if total > u64::from(NONE) {
+            // Smaller tiles have fewer matches.
+            return Err(Error::resource(format!("{total} matches of one tile")).limit("4294967295"));
+        }
+        let before = counted.iter().scan(0u32, |sum, c| {
+            *sum += c;
+            Some(*sum - c)
+        });
+        let offsets: Vec<u32> = before.collect();
+        let (offsets, total) = (self.device.upload(&offsets)?, total as usize);
+        let slots = self.device.allocate(total.max(1) * 8)?;
+        let values = self.device.allocate(if f.value.is_some() { total.max(1) * 8 } else { 8 })?;
+        let unread = self.tally()?;
+        let args = vec![Arg::Memory(&offsets), Arg::Memory(&slots), Arg::Memory(&values)];
+        self.start(place, &self.with(args, &unread))?;
+        let (mut pairs, mut kept) = (vec![0u32; total * 2], vec![0f64; if f.value.is_some() { total } else { 0 }]);
+        self.device.read(&slots, &mut pairs)?;
+        self.device.read(&values, &mut kept)?;
+        for (at, pair) in pairs.chunks_exact(2).enumerate() {
+            state.absorb(f, pair[0] as usize, pair[1] as usize, f.value.map(|_| kept[at]));
+        }
+        self.tallied(&tally)
+    }
+}

@@ -1,0 +1,208 @@
+//! The decision tree of family *points* on devices: how anchors and others reach the arithmetic, and where the answer is kept.
+//! A pure function of what is asked; each leaf says why. The figures behind it are in `bench/records`.
+
+use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::{Job, Precision};
+
+/// What is folded, as far as the sweep's shape depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Sums by row, and other folds that keep a few numbers a row.
+    Sums,
+    /// The best so many of every row; an extreme is the best one.
+    Best(usize),
+    /// Counters: so many cells.
+    Counters(usize),
+    /// Matches of a join.
+    Matches,
+}
+
+impl Work {
+    /// Of the first fold of `job`.
+    pub fn of(job: &Job) -> Self {
+        job.folds.first().map_or(Work::Sums, Work::of_fold)
+    }
+    /// Of `fold`.
+    pub fn of_fold(fold: &Fold) -> Self {
+        match fold {
+            Fold::Nearest(f) => Work::Best(f.k),
+            Fold::Rows(f) if matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) => Work::Best(1),
+            Fold::Histogram(h) => Work::Counters(h.cells()),
+            Fold::Select(_) => Work::Matches,
+            _ => Work::Sums,
+        }
+    }
+}
+
+/// Numbers of a packed row of side 0 (x) or 1 (y).
+pub fn width(job: &Job, side: usize) -> usize {
+    let low = &job.low;
+    low.streams[side].len() * low.dim + low.attrs[side].len()
+}
+
+/// Where counters are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    /// So many copies in the shared memory of a block.
+    Private(usize),
+    /// In device memory, by global atomics.
+    Global,
+}
+
+/// How a sweep is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// Anchors a thread.
+    pub anchors: usize,
+    /// Steps of whole panels in a row without a jump.
+    pub unroll: usize,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// Numbers of a row from which on one anchor fills the registers.
+const WIDE: usize = 8;
+/// Neighbours up to which a row's list stays sorted, in registers where every value is one of double precision; longer ones
+/// are heaps.
+pub const FEW: usize = 16;
+/// Bytes of shared memory that counters take.
+pub const SHARED: usize = 32 << 10;
+
+/// The shape for `work` on rows of up to `width` numbers that are swept in `precision`.
+pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
+    let shape = |anchors, unroll, reason| Sweep { anchors, unroll, reason };
+    if width > WIDE {
+        return shape(1, 2, "a wide row fills the registers: one anchor a thread");
+    }
+    if precision == Precision::F64 {
+        return shape(1, 2, "double precision waits for its arithmetic: one anchor a thread");
+    }
+    match work {
+        Work::Sums => {
+            shape(2, 8, "two sums a thread hide the exponential's latency, eight steps without a jump the loads'")
+        }
+        Work::Best(k) if k <= FEW => {
+            shape(2, 4, "more than two anchors a thread make too many candidates wait at a time")
+        }
+        Work::Best(_) => shape(1, 2, "long lists are bound by memory: one anchor a thread keeps the most threads busy"),
+        Work::Counters(cells) => match counters(cells, true) {
+            Counters::Private(_) => {
+                shape(4, 1, "four anchors a load of another; longer loops leave the instruction cache")
+            }
+            Counters::Global => {
+                shape(1, 1, "global atomics set the pace: one anchor a thread keeps the most in flight")
+            }
+        },
+        Work::Matches => shape(4, 1, "four anchors a load of another; matches are rare"),
+    }
+}
+
+/// Lanes of a warp, and banks of shared memory.
+const LANES: usize = 32;
+/// Bytes of shared memory of a multiprocessor, and blocks of 128 threads that it takes.
+const UNIT: usize = 228 << 10;
+const BLOCKS: usize = 16;
+
+/// How near to the fewest steps is near enough.
+const NEAR: f64 = 1.1;
+
+/// Private copies where they fit a block's shared memory: as many as the model of collisions and occupancy finds fastest.
+/// `merges`: the device adds what lanes of a warp add to one place in one step, as NVIDIA's do.
+pub fn counters(cells: usize, merges: bool) -> Counters {
+    if cells * 4 > SHARED {
+        return Counters::Global;
+    }
+    let room = SHARED / 4 / cells.max(1);
+    let steps = |copies: usize| collisions(cells, copies, merges) / occupancy(cells * copies * 4);
+    let fits: Vec<usize> = (0..6).map(|power| 1usize << power).filter(|copies| *copies <= room).collect();
+    let least = fits.iter().map(|copies| steps(*copies)).fold(f64::INFINITY, f64::min);
+    // The fewest that come near: copies are set to zero and added up, too.
+    Counters::Private(fits.into_iter().find(|copies| steps(*copies) <= NEAR * least).unwrap_or(1))
+}
+
+/// Steps that the 32 increments of a warp take, when they go to random cells: the most that meet in one bank, and one for every
+/// 16 places; the mean of many draws. On an NVIDIA H200, 7.9 T increments/s go to 10 cells, 4.0 T to 50, 2.5 T to 300: 1, 2 and 3 steps.
+pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
+    const DRAWS: usize = 64;
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % cells.max(1)
+    };
+    let mut steps = 0;
+    for _ in 0..DRAWS {
+        let mut places: Vec<usize> = (0..LANES).map(|lane| draw() * copies + lane % copies).collect();
+        if merges {
+            places.sort_unstable();
+            places.dedup();
+        }
+        let mut banks = [0usize; LANES];
+        places.iter().for_each(|place| banks[place % LANES] += 1);
+        steps += banks.iter().max().copied().unwrap_or(0).max(places.len().div_ceil(LANES / 2));
+    }
+    steps as f64 / DRAWS as f64
+}
+
+/// The share of the blocks of a multiprocessor that fit beside so many bytes each.
+fn occupancy(bytes: usize) -> f64 {
+    // Beside counters a block holds a panel of others.
+    (UNIT / (bytes + 2048)).min(BLOCKS) as f64 / BLOCKS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_those_of_the_record() {
+        let of = |work| {
+            let s = sweep(work, 3, Precision::F32);
+            (s.anchors, s.unroll)
+        };
+        assert_eq!(of(Work::Sums), (2, 8));
+        assert_eq!(of(Work::Best(1)), (2, 4));
+        assert_eq!(of(Work::Best(10)), (2, 4));
+        assert_eq!(of(Work::Best(1000)), (1, 2));
+        assert_eq!(of(Work::Counters(302)), (4, 1));
+        assert_eq!(of(Work::Counters(1_000_002)), (1, 1));
+    }
+
+    #[test]
+    fn wide_rows_and_double_precision_take_one_anchor() {
+        for work in [Work::Sums, Work::Best(10), Work::Counters(302), Work::Matches] {
+            assert_eq!(sweep(work, 40, Precision::F32).anchors, 1);
+            assert_eq!(sweep(work, 3, Precision::F64).anchors, 1);
+        }
+    }
+
+    #[test]
+    fn copies_fit_shared_memory() {
+        for merges in [true, false] {
+            for cells in [1, 3, 52, 302, 1002, 8192] {
+                let Counters::Private(copies) = counters(cells, merges) else { panic!("{cells} cells fit") };
+                assert!(copies.is_power_of_two() && copies * cells * 4 <= SHARED, "{cells}: {copies}");
+            }
+            assert_eq!(counters(8193, merges), Counters::Global);
+        }
+    }
+
+    /// The rates of shared atomics in `bench/records/h200`, as steps of a warp.
+    #[test]
+    fn collisions_are_those_of_the_record() {
+        for (cells, copies, rate) in
+            [(10, 1, 7940.0), (10, 32, 4048.0), (50, 1, 4067.0), (300, 1, 2523.0), (1000, 1, 2357.0), (300, 8, 2585.0)]
+        {
+            let steps = collisions(cells, copies, true);
+            let ratio = steps / (7940.0 / rate);
+            assert!((0.85..1.25).contains(&ratio), "{cells} cells, {copies} copies: {steps} steps, {ratio}");
+        }
+    }
+
+    /// Where every increment of one place waits for the one before, few cells want many copies; elsewhere one serves.
+    #[test]
+    fn copies_follow_what_the_device_does_with_one_place() {
+        assert_eq!(counters(302, true), Counters::Private(1));
+        let Counters::Private(copies) = counters(4, false) else { panic!("4 cells fit") };
+        assert!(copies >= 8, "{copies}");
+    }
+}
