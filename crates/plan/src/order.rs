@@ -36,7 +36,7 @@ impl Order {
             Order::Hilbert => "hilbert",
         }
     }
-    /// The order asked for by hand, or the one that was measured best.
+    /// The order asked for by hand, or column after column.
     ///
     /// # Errors
     /// `Request` for an order that does not exist.

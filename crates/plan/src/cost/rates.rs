@@ -1,8 +1,9 @@
 //! What the terms of the cost model take: cycles of one core, and bytes a second of the machine.
 //!
-//! Measured on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz, with `zipfold bench`; the record is
-//! `bench/records/epyc-2core/2026-11-21-predictions.md`. Another machine is taken to need as many cycles: its clock, its
-//! cores and its lanes scale the times.
+//! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz; the
+//! record is `bench/records/epyc-2core/2026-11-21-predictions.md`. Those of AVX2 and of the scalar set are
+//! estimates from them, not measured. Another machine is taken to need as many cycles:
+//! its clock, its cores and its lanes scale the times.
 
 use crate::machine::Isa;
 
