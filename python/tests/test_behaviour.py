@@ -39,6 +39,12 @@ def seconds_to_interrupt(question):
     return late
 
 
+def settled_threads():
+    """Threads of this process, once those that have ended are gone: a joined one may linger for a moment."""
+    time.sleep(0.3)
+    return len(os.listdir("/proc/self/task"))
+
+
 def held_bytes():
     """Bytes of this process in memory."""
     with open("/proc/self/statm") as file:
@@ -48,14 +54,14 @@ def held_bytes():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of Linux")
 def test_control_c_raises_within_a_fifth_of_a_second_and_leaves_nothing(rng):
     question = long_question(rng, 200_000)
-    late = [seconds_to_interrupt(question)]
-    threads, memory = len(os.listdir("/proc/self/task")), held_bytes()
+    late = [seconds_to_interrupt(question) for _ in range(2)]
+    threads, memory = settled_threads(), held_bytes()
     # Tests share their machine: the promise holds if one of a few keeps it, and none is far from it.
-    while len(late) < 4 or (min(late) >= 0.2 and len(late) < 8):
+    while len(late) < 5 or (min(late) >= 0.2 and len(late) < 8):
         late.append(seconds_to_interrupt(question))
     assert min(late) < 0.2
     assert max(late) < 2.0
-    assert len(os.listdir("/proc/self/task")) <= threads
+    assert settled_threads() <= threads
     # The rows alone are 32 MB: one left behind by each run would show.
     assert held_bytes() - memory < 32 << 20
     np.testing.assert_array_equal(zf.cdist([[0.0]], [[1.0]]), [[1.0]])

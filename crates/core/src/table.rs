@@ -288,7 +288,7 @@ mod tests {
 
     fn named(rows: usize, names: &[&str]) -> Table {
         let items = (0..rows * names.len()).map(|v| v as f64).collect();
-        let names = names.iter().map(|n| (*n).to_string()).collect();
+        let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
         Table::f64(rows, names.len(), items).unwrap().with_names(names).unwrap()
     }
 
