@@ -453,12 +453,12 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -
     >>> zf.pairs([[0.0, 7.0], [2.0, 9.0]], names=["t", "who"]).pair(lambda x, y: abs(x.t - y.t)).condensed().run()
     array([2.])
 
-    The sum of m·m / r over three masses, and the pairs within a distance that have the same label:
+    The potential of two masses at the place of each third one, and the pairs within a distance that have the same label:
 
     >>> X, beside = [[0.0], [1.0], [3.0]], {"mass": [1.0, 2.0, 4.0], "kind": ["a", "b", "b"]}
-    >>> masses = zf.pairs(X, attributes=beside).cells("triangle")
-    >>> masses.pair(lambda x, y: x.mass * y.mass / abs(x - y).sum()).sum(axis=None).run()
-    array([7.33333333])
+    >>> masses = zf.pairs(X, attributes=beside)
+    >>> masses.cells("ordered").pair(lambda x, y: y.mass / abs(x - y).sum()).sum().run()
+    array([3.33333333, 3.        , 1.33333333])
     >>> masses.select("x.kind == y.kind and sum(abs(x - y)) < 9").run().i
     array([1])
     """
@@ -484,7 +484,7 @@ def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
     Raises
     ------
     ValueError
-        For shares that are missing, damaged, or of another question or other rows.
+        For shares that are missing, damaged, or of another question.
 
     >>> import zipfold as zf
     >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()

@@ -52,6 +52,8 @@ def pair_histogram(
     closed : {"last", "half-open"}
         Whether a value on the last edge counts.
     nan : {"error", "propagate", "skip"}
+    progress : bool or callable
+        A bar, or a function of pairs done and pairs in all.
 
     Returns
     -------

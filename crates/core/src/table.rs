@@ -199,9 +199,12 @@ impl Table {
             Elements::F64(_) => Precision::F64,
         }
     }
-    /// Element (`row`, `col`) widened to f64.
+    /// Element (`row`, `col`) widened to f64; attributes are counted on after the columns.
     pub fn get(&self, row: usize, col: usize) -> f64 {
-        self.elements.get(row * self.cols + col)
+        match self.attributes() {
+            Some(beside) if col >= self.cols => beside.get(row, col - self.cols),
+            _ => self.elements.get(row * self.cols + col),
+        }
     }
     /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of length `width`.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
@@ -285,7 +288,7 @@ mod tests {
 
     fn named(rows: usize, names: &[&str]) -> Table {
         let items = (0..rows * names.len()).map(|v| v as f64).collect();
-        let names: Vec<_> = names.iter().map(|n| (*n).to_string()).collect();
+        let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
         Table::f64(rows, names.len(), items).unwrap().with_names(names).unwrap()
     }
 
@@ -298,6 +301,7 @@ mod tests {
         table.row_into(1, &mut row);
         table.row_into(1, &mut whole);
         assert_eq!((row, whole), ([7.0; 3], [7.0, 7.0, 7.0, 2.0, 3.0]));
+        assert_eq!((table.get(0, 2), table.get(1, 4)), (7.0, 3.0));
         assert_eq!(table.first_nan(), None);
     }
 
