@@ -1,7 +1,8 @@
 //! Functions without instructions of their own: called from generated code on buffers of numbers, with the bits of the
-//! evaluator.
+//! evaluator in double precision; in single precision exponentials and logarithms are those of the lanes.
 
 use crate::pairs::lanes::Real;
+use crate::simd::Isa;
 use zipfold_core::number::{self, Power};
 use zipfold_core::pair::eval;
 use zipfold_core::pair::tree::{Binary, Unary};
@@ -74,7 +75,7 @@ pub fn function<T: Real>(wide: bool) -> Function<T> {
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
 unsafe extern "sysv64" fn on_avx512<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
     // SAFETY: the caller's promise; operands and results do not overlap in a frame.
-    unsafe { apply(call, n, out, a, b) }
+    unsafe { apply(Isa::Avx512, call, n, out, a, b) }
 }
 
 /// # Safety
@@ -82,19 +83,24 @@ unsafe extern "sysv64" fn on_avx512<T: Real>(call: usize, n: usize, out: *mut T,
 #[target_feature(enable = "avx2")]
 unsafe extern "sysv64" fn on_avx2<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
     // SAFETY: the caller's promise; operands and results do not overlap in a frame.
-    unsafe { apply(call, n, out, a, b) }
+    unsafe { apply(Isa::Avx2, call, n, out, a, b) }
 }
 
 /// # Safety
 /// The pointers are good for `n` numbers each (the second operand, where the function has one).
 #[inline(always)]
-unsafe fn apply<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
     let Some(call) = LIST.get(call) else { return };
     // SAFETY: the caller's promise.
     let (out, a) = unsafe { (std::slice::from_raw_parts_mut(out, n), std::slice::from_raw_parts(a, n)) };
     let second = if call.is_binary() { n } else { 0 };
     // SAFETY: the caller's promise; no number is read where there is no second operand.
     let b = unsafe { std::slice::from_raw_parts(if second == 0 { a.as_ptr() } else { b }, second) };
+    if let Call::Unary(op) = call
+        && T::by_lanes(*op, isa, a, out)
+    {
+        return;
+    }
     match call {
         Call::Unary(Unary::Exp) => each!(out, a, v => number::exp(v)),
         Call::Unary(Unary::Log) => each!(out, a, v => number::log(v)),

@@ -1,6 +1,8 @@
 //! Loops over the lanes of a block, written so that the compiler vectorises them for the instruction set of the caller.
 //! They never contract, so f64 lanes have the bits of the reference value.
 
+use crate::kernels::math;
+use crate::simd::Isa;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::number;
 use zipfold_core::pair::eval;
@@ -33,12 +35,26 @@ pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 's
     fn sqrt(self) -> Self;
     /// The elements of a table, where they are of this type.
     fn lent(elements: &Elements) -> Option<&Buffer<Self>>;
+    /// Exponentials or logarithms of numbers with the lanes of `isa`, within a unit in the last place. False, and nothing
+    /// done, for other functions and in double precision, which has the bits of the scalar functions.
+    fn by_lanes(op: Unary, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;
 }
 
+fn single_by_lanes(op: Unary, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
+    let run = match op {
+        Unary::Exp => math::exp_in_place,
+        Unary::Log => math::ln_in_place,
+        _ => return false,
+    };
+    out.copy_from_slice(of);
+    run(isa, out);
+    true
+}
+
 macro_rules! real {
-    ($t:ty, $bits:ty, $slice:expr, $kind:ident) => {
+    ($t:ty, $bits:ty, $slice:expr, $kind:ident, $by_lanes:expr) => {
         impl Real for $t {
             fn of_bits(bits: u64) -> Self {
                 <$t>::from_bits(bits as $bits)
@@ -78,12 +94,15 @@ macro_rules! real {
             fn lent(elements: &Elements) -> Option<&Buffer<$t>> {
                 if let Elements::$kind(items) = elements { Some(items) } else { None }
             }
+            fn by_lanes(op: Unary, isa: Isa, of: &[$t], out: &mut [$t]) -> bool {
+                $by_lanes(op, isa, of, out)
+            }
             const SLICE: usize = $slice;
         }
     };
 }
-real!(f64, u64, 0, F64);
-real!(f32, u32, 128, F32);
+real!(f64, u64, 0, F64, |_, _, _, _| false);
+real!(f32, u32, 128, F32, single_by_lanes);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]
