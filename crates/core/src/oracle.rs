@@ -2,7 +2,7 @@
 
 use crate::describe::Job;
 use crate::error::Result;
-use crate::fold::rows::{Along, RowState, pieces};
+use crate::fold::rows::{Along, RowFold, RowState, pieces};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally};
 use crate::pair::{Evaluator, Rows};
 use crate::problem::NanPolicy;
@@ -82,15 +82,15 @@ pub fn run(job: &Job) -> Result<Answer> {
                         if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces[at].as_mut())
                             && f.sums_runs(job.space.is_half())
                         {
-                            lengthen(&mut runs[at], by_row, i, j, roots[f.root][0]);
+                            lengthen(&mut runs[at], f, by_row, (i, j), &roots[f.root]);
                             continue;
                         }
                         credit(job, fold, &mut states[at], &mut values[at], pieces[at].as_mut(), i, j, &roots);
                     }
                 }
-                for (run, piece) in runs.iter_mut().zip(&mut pieces) {
-                    if let Some([by_row, _]) = piece {
-                        flush(run, by_row, i);
+                for (at, piece) in pieces.iter_mut().enumerate() {
+                    if let (Fold::Rows(f), Some([by_row, _])) = (&job.folds[at], piece) {
+                        flush(&mut runs[at], f, by_row, i);
                     }
                 }
             }
@@ -109,23 +109,24 @@ pub fn run(job: &Job) -> Result<Answer> {
     Ok(Answer { states, values, tally })
 }
 
-/// Values of consecutive columns of one row, from the first.
+/// Values of consecutive columns of one row, from the first: as many numbers each as the fold is wide.
 type Run = (usize, Vec<f64>);
 
 /// Adds a value to the run of row `i`, which ends where a column is left out.
-fn lengthen(run: &mut Run, piece: &mut RowPiece, i: usize, j: usize, value: f64) {
-    if run.0 + run.1.len() != j {
-        flush(run, piece, i);
+fn lengthen(run: &mut Run, fold: &RowFold, piece: &mut RowPiece, (i, j): (usize, usize), value: &[f64]) {
+    if run.0 + run.1.len() / fold.width.max(1) != j {
+        flush(run, fold, piece, i);
         run.0 = j;
     }
-    run.1.push(value);
+    run.1.extend(value);
 }
 
-fn flush(run: &mut Run, piece: &mut RowPiece, i: usize) {
-    if !run.1.is_empty() {
-        piece.absorb_sum(i, run.0, &run.1);
-        run.1.clear();
+fn flush(run: &mut Run, fold: &RowFold, piece: &mut RowPiece, i: usize) {
+    for part in (0..fold.width).filter(|_| !run.1.is_empty()) {
+        let values: Vec<f64> = run.1.iter().copied().skip(part).step_by(fold.width).collect();
+        piece.absorb_sum(fold, i, part, run.0, &values);
     }
+    run.1.clear();
 }
 
 fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {

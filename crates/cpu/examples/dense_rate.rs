@@ -43,7 +43,14 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
     let mut out = vec![T::ZERO; n * n];
     for op in ZipReduce::ALL {
         let rate = best((n * n * d) as f64, || zip_reduce_block(isa, op, &a, &b, 0..n, 0..n, &mut out, n));
-        println!("  {op:?}: {rate:.1}");
+        let mut cells = vec![T::ZERO; 128 * 128];
+        let blocks = best((n * n * d) as f64, || {
+            for (i, j) in (0..n).step_by(128).flat_map(|i| (0..n).step_by(128).map(move |j| (i, j))) {
+                let (rows, cols) = (i..n.min(i + 128), j..n.min(j + 128));
+                zip_reduce_block(isa, op, &a, &b, rows, cols, &mut cells, 128);
+            }
+        });
+        println!("  {op:?}: {rate:.1}, by blocks of 128 {blocks:.1}");
     }
 }
 

@@ -196,8 +196,10 @@ fn credit_rows<T: Number>(
     let [by_row, by_col] = pieces;
     let half = job.space.is_half();
     if f.sums_runs(half) {
-        let values: Vec<f64> = run.clone().map(|j| r.at(part, i, j)).collect();
-        by_row.absorb_sum(i, run.start, &values);
+        for p in 0..f.width {
+            let values: Vec<f64> = run.clone().map(|j| r.at(part + p, i, j)).collect();
+            by_row.absorb_sum(f, i, p, run.start, &values);
+        }
         return;
     }
     let mut value = vec![0.0; f.width];

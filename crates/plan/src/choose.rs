@@ -4,10 +4,11 @@ use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
 use crate::order::Order;
 use crate::prune::{self, Prune};
+use crate::screen::Form;
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use zipfold_core::fold::{BLOCK, Fold};
+use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Choices made by hand: `--set key=value`.
@@ -89,7 +90,10 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         reasons.push("no room for the sorted rows that bounds need".into());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
-    let family = crate::family::choose(job, machine, isa, precision, settings, &mut reasons)?;
+    let family = match prune.is_on() && !settings.contains_key("family") {
+        true => crate::family::choose(job, machine, isa, precision, settings, &mut vec![])?,
+        false => crate::family::choose(job, machine, isa, precision, settings, &mut reasons)?,
+    };
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();
@@ -146,11 +150,16 @@ fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
     }
 }
 
-/// Matrices are computed in the precision asked for; counts, joins, neighbours and sums always in f64, exactly.
+/// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and extremes always in f64,
+/// exactly. Sums are kept in f64 in any case.
 fn precision(job: &Job) -> Precision {
-    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let rounded = |f: &Fold| match f {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => true,
+        Fold::Rows(f) => matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax),
+        _ => false,
+    };
     // A cut-off decides in f64, like every predicate.
-    if dense && job.near_root.is_none() { job.precision } else { Precision::F64 }
+    if job.folds.iter().all(rounded) && job.near_root.is_none() { job.precision } else { Precision::F64 }
 }
 
 fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
@@ -199,6 +208,11 @@ fn tiling(
         true => ((job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
         false => (rows, wide),
     };
+    // Neighbours that are screened: the longer a row goes on, the fewer of its values need a second look.
+    let wide = match nearest && Form::of(job).is_some() {
+        true => wide.max(job.space.m * rows.min(job.space.n) / job.space.n.max(1) * PARTS),
+        false => wide,
+    };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)))
 }
@@ -245,6 +259,10 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
     let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
-    let copies = if prune.is_on() { 7 } else { 1 + u64::from(job.low.dim >= 16) };
+    let copies = match prune.is_on() {
+        true => 7,
+        false if Form::of(job).is_some() => 3,
+        false => 1 + u64::from(job.low.dim >= 16),
+    };
     copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
 }

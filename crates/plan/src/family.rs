@@ -2,12 +2,13 @@
 
 use crate::choose::Settings;
 use crate::machine::{Isa, Machine};
+use crate::screen::Form;
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// The families; the last belongs to devices.
-const FAMILIES: [&str; 5] = ["points", "dense", "jit", "vm", "values"];
+const FAMILIES: [&str; 6] = ["points", "screen", "dense", "jit", "vm", "values"];
 
 /// Components from which packed rows and their kernels pay.
 const LONG: usize = 16;
@@ -15,7 +16,8 @@ const LONG: usize = 16;
 /// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of them.
 const REACH: usize = 1 << 19;
 
-/// What the CPU backend will use: a sweep for plain histograms of distances, blocks of packed rows where the kernels know
+/// What the CPU backend will use: a sweep for plain histograms of distances, single precision that screens where few pairs
+/// matter, blocks of packed rows where the kernels know
 /// every reduction of long rows, else code made for the formula; step by step where code cannot be made.
 ///
 /// # Errors
@@ -29,6 +31,7 @@ pub fn choose(
     reasons: &mut Vec<String>,
 ) -> Result<String> {
     let hindrance = hindrance(job, machine, isa, precision);
+    let screen = Form::of(job);
     if let Some(name) = settings.get("family") {
         if !FAMILIES.contains(&name.as_str()) {
             let e = Error::request(format!("no kernel family '{name}'")).at("--set family");
@@ -40,7 +43,15 @@ pub fn choose(
             let e = Error::request(format!("no code can be made for this formula: {why}")).at("--set family");
             return Err(e.remedy("leave the choice to the planner"));
         }
+        if name == "screen" && screen.is_none() {
+            let e = Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
+            return Err(e.at("--set family").remedy("leave the choice to the planner"));
+        }
         return Ok(name.clone());
+    }
+    if screen.is_some() && isa > Isa::Scalar {
+        reasons.push("single precision decides about most pairs, double precision about those near the bound".into());
+        return Ok("screen".into());
     }
     let mut reduces = job.low.stages.iter().flat_map(|s| &s.reduces).peekable();
     let some = reduces.peek().is_some();

@@ -9,6 +9,7 @@ pub mod family;
 pub mod machine;
 pub mod order;
 pub mod prune;
+pub mod screen;
 pub mod sweep;
 pub mod tiles;
 

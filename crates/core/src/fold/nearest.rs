@@ -65,6 +65,11 @@ impl NearestState {
             }
         }
     }
+    /// The worst value kept of row `row`, where it has all its neighbours.
+    pub fn worst(&self, fold: &Nearest, row: usize) -> Option<f64> {
+        let (value, _) = self.rows[row - self.start].get(fold.k.checked_sub(1)?)?;
+        Some(if fold.largest { -value } else { *value })
+    }
     /// Adds candidates of another part.
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {

@@ -70,9 +70,10 @@ impl RowFold {
             _ => 1,
         }
     }
-    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums over whole (not half) spaces.
+    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums and means over whole (not half) spaces.
     pub fn sums_runs(&self, half: bool) -> bool {
-        self.op == RowOp::Sum && self.width == 1 && self.weights.is_none() && self.along != Along::Column && !half
+        let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
+        plain && self.along != Along::Column && !half
     }
     /// Numbers in the state of a row.
     pub fn stride(&self) -> usize {
@@ -226,8 +227,8 @@ impl RowPiece {
         }
         true
     }
-    /// Sums a run of single unweighted values of one row in eight fixed lanes (lane = column modulo 8).
-    pub fn absorb_sum(&mut self, row: usize, first: usize, values: &[f64]) {
+    /// Sums a run of unweighted values of one row, number `part` of each, in eight fixed lanes (lane = column modulo 8).
+    pub fn absorb_sum(&mut self, fold: &RowFold, row: usize, part: usize, first: usize, values: &[f64]) {
         let mut lanes = [0.0; 8];
         let lead = (8 - first % 8) % 8;
         let (head, body) = values.split_at(lead.min(values.len()));
@@ -238,11 +239,26 @@ impl RowPiece {
             lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
         }
         tail.iter().enumerate().for_each(|(k, v)| lanes[k] += v);
-        let at = row - self.start;
-        let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
-        self.acc[at] += (pairs[0] + pairs[2]) + (pairs[1] + pairs[3]);
-        self.counts[at] += values.len() as u64;
+        self.add_sum(fold, row, part, lanes, values.len() as u64);
     }
+    /// Adds what eight lanes hold of number `part` of `count` values of one row.
+    pub fn add_sum(&mut self, fold: &RowFold, row: usize, part: usize, lanes: [f64; 8], count: u64) {
+        let at = row - self.start;
+        let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
+        acc[part] += sum_of_lanes(lanes);
+        if part == 0 {
+            self.counts[at] += count;
+            if fold.op == RowOp::Mean {
+                acc[fold.out_width()] += count as f64;
+            }
+        }
+    }
+}
+
+/// The sum of eight lanes, in a fixed order.
+pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
+    let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
+    (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
 }
 
 /// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of its rows and columns).

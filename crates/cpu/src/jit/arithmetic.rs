@@ -17,7 +17,7 @@ impl Tile<'_> {
                 Src::Const(p) => self.power(a, p),
                 _ => Val::Nothing,
             },
-            program::Op::Binary(Binary::Div) => match reciprocal_of(&inst.src[1]) {
+            program::Op::Binary(Binary::Div) => match reciprocal_of(&inst.src[1], self.geo.size == 4) {
                 Some(factor) => {
                     let factor = self.constant_of(factor);
                     Val::V(self.two(Op::Mul, factor, a))
@@ -40,7 +40,8 @@ impl Tile<'_> {
             }
         }
     }
-    fn three(&mut self, op: Op, a: Arg, b: Arg, c: Arg) -> V {
+    /// The result of an operation in a new register.
+    pub fn three(&mut self, op: Op, a: Arg, b: Arg, c: Arg) -> V {
         let dst = self.vector();
         self.list.push(op, dst, [a, b, c]);
         dst
@@ -114,9 +115,40 @@ impl Tile<'_> {
                 Val::Mask(self.compare(Compare::Unordered, v, v))
             }
             Unary::Not => self.not(a),
+            Unary::Exp => Val::V(self.exponential(a)),
             // Others are called.
             _ => Val::Nothing,
         }
+    }
+    /// a·b + c with one rounding.
+    fn fused(&mut self, a: V, b: V, c: V) -> V {
+        let to = self.vector();
+        self.list.push(Op::Load, to, [Arg::V(c), Arg::No, Arg::No]);
+        self.list.push(Op::Fma, to, [Arg::V(a), Arg::V(b), Arg::No]);
+        to
+    }
+    /// eᵃ in single precision with AVX-512, as `kernels/math.rs` computes it, within a unit in the last place: the argument
+    /// less a multiple of ln 2 in two parts, and a polynomial of what is left.
+    fn exponential(&mut self, a: Val) -> V {
+        let a = self.number(a);
+        // A NaN is the second operand, which both return.
+        let (least, most) = (self.constant_of(-104.0), self.constant_of(89.0));
+        let a = self.two(Op::Min, most, Val::V(a));
+        let a = self.two(Op::Max, least, Val::V(a));
+        let log2_e = self.constant_of(std::f64::consts::LOG2_E);
+        let n = self.two(Op::Mul, log2_e, Val::V(a));
+        let n = self.one(Op::Round(0), Val::V(n));
+        let rest = [-0.693_359_375, 2.121_944_4e-4].into_iter().fold(a, |rest, part| {
+            let part = self.number_constant(part);
+            self.fused(n, part, rest)
+        });
+        let first = self.number_constant(1.987_569_1e-4);
+        let others = [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5, 1.0, 1.0];
+        let power = others.into_iter().fold(first, |sum, coefficient| {
+            let coefficient = self.number_constant(coefficient);
+            self.fused(sum, rest, coefficient)
+        });
+        self.three(Op::Scale, Arg::V(power), Arg::V(n), Arg::No)
     }
     fn blend(&mut self, m: V, no: Val, yes: Val) -> V {
         let no = self.number(no);
@@ -225,11 +257,12 @@ impl Tile<'_> {
     }
 }
 
-/// 1/v of a power of two: multiplying by it rounds as dividing by v does.
-fn reciprocal_of(src: &Src) -> Option<f64> {
+/// 1/v of a power of two: multiplying by it rounds as dividing by v does. In single precision of any v far from the ends:
+/// one more rounding of half a unit.
+fn reciprocal_of(src: &Src, single: bool) -> Option<f64> {
     let Src::Const(v) = src else { return None };
     // Far from the ends of both precisions.
-    let plain =
-        v.to_bits() & ((1 << 52) - 1) == 0 && (-100..=100).contains(&(((v.to_bits() >> 52) & 0x7ff) as i32 - 1023));
-    plain.then(|| 1.0 / v)
+    let exponent = ((v.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    let power = v.to_bits() & ((1 << 52) - 1) == 0;
+    ((power || single) && (-100..=100).contains(&exponent)).then(|| 1.0 / v)
 }

@@ -4,7 +4,6 @@ use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, 
 use super::registers::{Place, Placement};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
-use zipfold_core::fold::BLOCK;
 
 type Result<T> = std::result::Result<T, IcedError>;
 
@@ -103,6 +102,12 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae,
             VEX_Vroundpd_ymm_ymmm256_imm8,
             VEX_Vroundps_ymm_ymmm256_imm8,
+        ]),
+        Op::Scale => of([
+            EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er,
+            EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er,
+            INVALID,
+            INVALID,
         ]),
         Op::Compare(_) => of([
             EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
@@ -435,7 +440,7 @@ impl Writer<'_> {
         if k > 0 {
             self.step(COMPONENT, k * self.geo.size)?;
             self.step(STRIP, k * self.geo.vector())?;
-            self.step(OUT, k * BLOCK * self.geo.size)?;
+            self.step(OUT, k * self.geo.out_step())?;
         }
         Ok(())
     }
@@ -466,7 +471,7 @@ impl Writer<'_> {
                 self.step(COMPONENT, self.geo.size)?;
                 self.step(STRIP, self.geo.vector())?;
                 if out {
-                    self.step(OUT, BLOCK * self.geo.size)?;
+                    self.step(OUT, self.geo.out_step())?;
                 }
                 match to {
                     Some(dim) => self.put(Instruction::with2(Code::Cmp_rm64_imm32, COMPONENT, bytes(dim))?)?,

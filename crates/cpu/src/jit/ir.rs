@@ -1,5 +1,8 @@
 //! What the jit computes with between a program and machine code: instructions over virtual registers of one tile.
 
+use super::steps::Target;
+use zipfold_core::fold::BLOCK;
+
 /// A virtual register. It may be assigned more than once (accumulators are).
 pub type V = u32;
 /// No register.
@@ -109,6 +112,8 @@ pub enum Op {
     Sqrt,
     /// Rounds to integers: 0 to even, 1 down, 2 up.
     Round(u8),
+    /// dst = a · 2^b of a whole number b; AVX-512.
+    Scale,
     /// dst = mask of a ? b
     Compare(Compare),
     /// dst = a (mask) ? c : b
@@ -211,9 +216,18 @@ pub struct Geometry {
     pub attrs: usize,
     /// Numbers of a result.
     pub numbers: usize,
+    /// Whether results are added to sums of a vector of [`SUM`] bytes each, not stored lane by lane.
+    pub sums: bool,
 }
 
+/// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
+pub const SUM: usize = 64;
+
 impl Geometry {
+    /// What the code is made for; the forms that are given are known from the steps.
+    pub fn target(&self) -> Target {
+        Target { single: self.size == 4, wide: self.wide, given: false }
+    }
     /// Bytes of a vector.
     pub fn vector(&self) -> usize {
         if self.wide { 64 } else { 32 }
@@ -221,6 +235,10 @@ impl Geometry {
     /// Lanes of a vector.
     pub fn lanes(&self) -> usize {
         self.vector() / self.size
+    }
+    /// Bytes from one number of a result to the next.
+    pub fn out_step(&self) -> usize {
+        if self.sums { SUM } else { BLOCK * self.size }
     }
     /// Instances of the formula in a tile.
     pub fn instances(&self) -> usize {

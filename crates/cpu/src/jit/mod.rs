@@ -24,6 +24,9 @@ use crate::pairs::program::Program;
 use ir::Geometry;
 #[cfg(target_arch = "x86_64")]
 use ir::Head;
+pub use ir::SUM;
+#[cfg(target_arch = "x86_64")]
+use steps::Target;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
@@ -59,7 +62,7 @@ pub struct Operands<T> {
     pub deltas: *const T,
     /// Recognised reductions of the first row.
     pub zips: *const T,
-    /// Results: by row, number, lane.
+    /// Results, or sums of results: by row, number, lane.
     pub out: *mut T,
 }
 
@@ -74,7 +77,7 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// Always.
-    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool) -> Result<Self, &'static str> {
+    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: bool) -> Result<Self, &'static str> {
         Err("the jit knows AVX2 and AVX-512 only")
     }
     /// # Safety
@@ -88,16 +91,24 @@ impl<T: Real> Code<T> {
 
 #[cfg(target_arch = "x86_64")]
 impl<T: Real> Code<T> {
-    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too.
+    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too. Results are
+    /// stored lane by lane, or added to `sums`: [`ir::SUM`] bytes a row and number, lane = column modulo their count.
     ///
     /// # Errors
     /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
-    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool) -> Result<Self, &'static str> {
+    pub fn compile(
+        low: &Lowered,
+        program: &Program,
+        isa: Isa,
+        given: bool,
+        sums: bool,
+    ) -> Result<Self, &'static str> {
         if isa == Isa::Scalar {
             return Err("the jit knows AVX2 and AVX-512 only");
         }
-        let steps = steps::steps(low, program, size_of::<T>() == 4, given)?;
-        let mut maker = Maker { steps: &steps, low, isa, pool: vec![], bytes: vec![], frame: 0 };
+        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given };
+        let steps = steps::steps(low, program, target)?;
+        let mut maker = Maker { steps: &steps, low, isa, sums, pool: vec![], bytes: vec![], frame: 0 };
         let strips = BLOCK / lanes::<T>(isa);
         let many = maker.best::<T>(&[(8, 1), (6, 1), (4, 1), (2, 1), (1, 1)])?;
         let one = maker.best::<T>(&[(1, strips.min(8)), (1, 4), (1, 2), (1, 1)])?;
@@ -142,6 +153,7 @@ impl<T: Real> Code<T> {
     ) {
         let (geo, entry) = tile;
         let wide = geo.lanes() * geo.strips;
+        let out_step = geo.out_step() / geo.size;
         // SAFETY: the pages hold a function of this signature at `entry`.
         let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
         for lane in (lanes.start / wide * wide..lanes.end).step_by(wide) {
@@ -154,7 +166,7 @@ impl<T: Real> Code<T> {
                     vectors: self.vectors.as_ptr().cast(),
                     deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
                     zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
-                    out: at.out.wrapping_add(row * geo.numbers * BLOCK + lane).cast(),
+                    out: at.out.wrapping_add(row * geo.numbers * out_step + lane % out_step).cast(),
                     pool: self.pool.as_ptr().cast(),
                     slice: 0,
                 };
@@ -172,6 +184,7 @@ struct Maker<'s> {
     steps: &'s steps::Steps,
     low: &'s Lowered,
     isa: Isa,
+    sums: bool,
     pool: Vec<u64>,
     bytes: Vec<u8>,
     frame: usize,
@@ -219,6 +232,7 @@ impl Maker<'_> {
             streams: [self.low.streams[0].len(), self.low.streams[1].len()],
             attrs: self.low.attrs[0].len(),
             numbers: self.steps.numbers,
+            sums: self.sums,
         }
     }
     /// The listing of a tile with its registers, and the first register kept free.

@@ -71,6 +71,17 @@ pub struct Steps {
     pub crossing: Vec<bool>,
 }
 
+/// What code is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Single precision.
+    pub single: bool,
+    /// AVX-512, else AVX2.
+    pub wide: bool,
+    /// Recognised forms are given by the dense kernels.
+    pub given: bool,
+}
+
 struct Maker<'p> {
     low: &'p Lowered,
     single: bool,
@@ -79,11 +90,12 @@ struct Maker<'p> {
     registers: usize,
 }
 
-/// Makes `program` ready; `single` precision, recognised forms `given` by the dense kernels.
+/// Makes `program` ready for `target`.
 ///
 /// # Errors
 /// What the jit cannot express.
-pub fn steps(low: &Lowered, program: &Program, single: bool, given: bool) -> Result<Steps, &'static str> {
+pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, &'static str> {
+    let Target { single, given, .. } = target;
     let mut maker = Maker { low, single, given, zips: 0, registers: program.registers };
     let mut out = Steps::default();
     for stage in &program.stages {
@@ -107,8 +119,8 @@ pub fn steps(low: &Lowered, program: &Program, single: bool, given: bool) -> Res
         out.loops.push(Loop { before: scalars, body, folds: vec![] });
     }
     out.registers = maker.registers;
-    out.crossing = crossing(&out);
-    let calls = all(&out).any(|s| call(s, single).is_some());
+    out.crossing = crossing(&out, target);
+    let calls = all(&out).any(|s| call(s, target).is_some());
     out.calls = calls;
     Ok(out)
 }
@@ -279,7 +291,7 @@ pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
 }
 
 /// The function that a step calls, where it has no instructions of its own.
-pub fn call(step: &Step, single: bool) -> Option<Call> {
+pub fn call(step: &Step, target: Target) -> Option<Call> {
     let Step::Inst(inst, _) = step else { return None };
     match inst.op {
         Op::Unary(
@@ -293,10 +305,11 @@ pub fn call(step: &Step, single: bool) -> Option<Call> {
             | Unary::Sign
             | Unary::IsNan,
         ) => None,
+        Op::Unary(Unary::Exp) if target.single && target.wide => None,
         Op::Unary(op) => Some(Call::Unary(op)),
         Op::Binary(Binary::Atan2) => Some(Call::Atan2),
         Op::Binary(Binary::Pow) => match inst.src[1] {
-            Src::Const(p) if multiplied(p, single).is_some() => None,
+            Src::Const(p) if multiplied(p, target.single).is_some() => None,
             Src::Const(_) => Some(Call::PowConst),
             _ => Some(Call::Pow),
         },
@@ -315,8 +328,8 @@ pub fn multiplied(p: f64, single: bool) -> Option<Power> {
 }
 
 /// Registers read in another segment than that of their latest result; a call ends a segment, and so does a list of steps.
-fn crossing(steps: &Steps) -> Vec<bool> {
-    let mut seen = Seen { segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
+fn crossing(steps: &Steps, target: Target) -> Vec<bool> {
+    let mut seen = Seen { target, segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
     for one in &steps.loops {
         seen.list(&one.before, &one.folds);
         seen.segment += 1;
@@ -334,6 +347,7 @@ fn crossing(steps: &Steps) -> Vec<bool> {
 }
 
 struct Seen {
+    target: Target,
     segment: usize,
     written: Vec<usize>,
     crossing: Vec<bool>,
@@ -348,8 +362,7 @@ impl Seen {
     fn list(&mut self, list: &[Step], folds: &[Fold]) {
         for step in list {
             reads(step, folds).iter().for_each(|s| self.read(s));
-            let called = call(step, false).is_some() || call(step, true).is_some();
-            self.segment += usize::from(called);
+            self.segment += usize::from(call(step, self.target).is_some());
             if let Step::Inst(i, _) = step {
                 // Results of a call lie in memory in any case.
                 self.written[i.dst] = self.segment;

@@ -4,7 +4,7 @@
 //! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
 
 use super::calls::Call;
-use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, V};
+use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, SUM, V};
 use super::steps::{Fold, Kind, Loop, Step, Steps, call, reads};
 use crate::pairs::program::Src;
 use std::collections::HashMap;
@@ -382,15 +382,15 @@ impl Tile<'_> {
         for src in list.iter().flat_map(|s| reads(s, folds)) {
             *self.uses.entry(key(&src)).or_default() += 1;
         }
-        let single = self.geo.size == 4;
+        let target = self.geo.target();
         let mut rest = list;
         while !rest.is_empty() {
-            let cut = rest.iter().position(|s| call(s, single).is_some()).unwrap_or(rest.len());
+            let cut = rest.iter().position(|s| call(s, target).is_some()).unwrap_or(rest.len());
             let (segment, after) = rest.split_at(cut);
             self.each(|t| segment.iter().for_each(|s| t.step(s, folds)));
             rest = after;
             if let Some((Step::Inst(inst, of), next)) = rest.split_first() {
-                if let Some(function) = call(&Step::Inst(*inst, *of), single)
+                if let Some(function) = call(&Step::Inst(*inst, *of), target)
                     && !self.is_skipped(*of, folds)
                 {
                     self.call(function, inst);
@@ -443,10 +443,12 @@ impl Tile<'_> {
                 let v = self.operand(src);
                 let v = self.number(v);
                 let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
-                let at = (self.row * self.geo.numbers + number) * BLOCK * self.geo.size;
-                let disp = (at + self.strip * self.geo.vector()) as i64;
+                let vector = self.geo.vector();
+                let strip = if self.geo.sums { self.strip % (SUM / vector) } else { self.strip };
+                let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step() + strip * vector) as i64;
                 let by_k = *by_k && self.at.is_none();
                 let mem = Mem { base: Base::Out, disp, broadcast: false, by_k };
+                let v = if self.geo.sums { self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No) } else { v };
                 self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
             }
         }

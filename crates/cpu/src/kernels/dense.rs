@@ -8,12 +8,12 @@ use super::panels::{A_ROWS, PackedA, PackedB};
 use crate::simd::{Element, Isa, Kernel, Lanes};
 use std::ops::Range;
 
-mod step;
+pub(super) mod step;
 #[cfg(test)]
 mod tests;
 mod tile;
 
-use step::{Chebyshev, Differ, Dot, L1, Lp3, SqDiff, Step};
+use step::Step;
 use tile::{Sink, tile};
 
 /// Components that are summed in registers before they join the wider sum: their panel slice stays in the L1 cache, and
@@ -41,6 +41,22 @@ pub enum ZipReduce {
     /// Σ [x ≠ y].
     Differ,
 }
+
+/// `$body` with `$op` as the [`Step`] of a form.
+macro_rules! by_form {
+    ($form:expr, $op:ident => $body:expr) => {
+        by_form!(@each $form, $op, $body, [L1 SqDiff Dot Chebyshev Lp3 Differ])
+    };
+    (@each $form:expr, $op:ident, $body:expr, [$($name:ident)*]) => {
+        match $form {
+            $($crate::kernels::dense::ZipReduce::$name => {
+                use $crate::kernels::dense::step::$name as $op;
+                $body
+            })*
+        }
+    };
+}
+pub(super) use by_form;
 
 impl ZipReduce {
     /// All of them.
@@ -109,14 +125,7 @@ impl<T: Element> Block<'_, T> {
         if self.rows.is_empty() || self.cols.is_empty() {
             return;
         }
-        match op {
-            ZipReduce::L1 => T::dispatch(isa, Nest::<T, L1, EXACT>(self, L1)),
-            ZipReduce::SqDiff => T::dispatch(isa, Nest::<T, SqDiff, EXACT>(self, SqDiff)),
-            ZipReduce::Dot => T::dispatch(isa, Nest::<T, Dot, EXACT>(self, Dot)),
-            ZipReduce::Chebyshev => T::dispatch(isa, Nest::<T, Chebyshev, EXACT>(self, Chebyshev)),
-            ZipReduce::Lp3 => T::dispatch(isa, Nest::<T, Lp3, EXACT>(self, Lp3)),
-            ZipReduce::Differ => T::dispatch(isa, Nest::<T, Differ, EXACT>(self, Differ)),
-        }
+        by_form!(op, Op => T::dispatch(isa, Nest::<T, _, EXACT>(self, Op)));
     }
 }
 

@@ -7,4 +7,5 @@ pub mod dense;
 pub mod histogram;
 pub mod math;
 pub mod panels;
+pub mod screen;
 pub mod top_k;

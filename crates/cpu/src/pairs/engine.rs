@@ -6,14 +6,15 @@ use super::points::Distances;
 use super::program::{Program, compile};
 use super::prune::Pruned;
 use super::rows::Rows;
+use super::screen::Screened;
 use super::vm::{Scratch, Vm};
 use super::zips::{Dense, Zips};
-use crate::jit::{self, Code};
+use crate::jit::{self, Code, GROUP};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowOp, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
@@ -89,6 +90,7 @@ pub struct Engine<'j, T> {
     zips: Option<Zips<T>>,
     distances: Option<Distances>,
     pruned: Option<Pruned<'j>>,
+    screened: Option<Screened<'j>>,
     stop: Option<&'j AtomicBool>,
     traversal: Order,
     kept: Kept<T>,
@@ -98,37 +100,45 @@ impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> Self {
         let low = &job.low;
-        let engine = |vm, zips, distances, pruned| Engine {
+        let engine = |vm, zips| Engine {
             job,
             vm,
             zips,
-            distances,
-            pruned,
+            distances: None,
+            pruned: None,
+            screened: None,
             stop: None,
             traversal: plan.order,
             kept: Kept::default(),
         };
-        let idle = || Vm::idle(low, plan.isa);
+        let idle = || engine(Vm::idle(low, plan.isa), None);
         if plan.prune.is_on()
             && let Some(pruned) = Pruned::load(job, plan)
         {
-            return engine(idle(), None, None, Some(pruned));
+            return Engine { pruned: Some(pruned), ..idle() };
         }
         if plan.family == "points"
             && let Some(distances) = Distances::of(job)
         {
-            return engine(idle(), None, Some(distances), None);
+            return Engine { distances: Some(distances), ..idle() };
+        }
+        if plan.family == "screen"
+            && let Some(screened) = Screened::load(job, plan)
+        {
+            return Engine { screened: Some(screened), ..idle() };
         }
         let program = compile(low);
         let x = Rows::by_row(low, &job.x, Side::X);
-        let dense = plan.family == "dense" && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
+        let dense = matches!(plan.family.as_str(), "dense" | "screen") && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
+        let adds = code.is_some() && super::sums::serve(job);
+        let sums = if adds { super::sums::compiled(plan, low, &program, zips.is_some()) } else { None };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
         let y = Rows::by_strip(low, job.other(), lanes);
-        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code }, zips, None, None)
+        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -139,6 +149,14 @@ impl<'j, T: Element> Engine<'j, T> {
     pub fn order(&self) -> Option<&[u32]> {
         self.pruned.as_ref().map(|p| p.order(Side::X))
     }
+    /// # Errors
+    /// `Interrupted` when told to stop.
+    fn go_on(&self) -> Result<()> {
+        match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            true => Err(Error::new(Blame::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
+    }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
@@ -146,6 +164,9 @@ impl<'j, T: Element> Engine<'j, T> {
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
         if let Some(pruned) = &self.pruned {
             return pruned.run(tiles, sink, self.stop);
+        }
+        if let Some(screened) = &self.screened {
+            return screened.run(tiles, sink, self.stop);
         }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
             let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
@@ -173,7 +194,7 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
         return None;
     }
     let number = plan.isa as u64 * 2 + u64::from(given);
-    low.made.get(number, || Code::compile(low, program, plan.isa, given).ok().map(Arc::new)).as_ref().clone()
+    low.made.get(number, || Code::compile(low, program, plan.isa, given, false).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// One unit in progress.
@@ -243,10 +264,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.scratch.forget(rows.start);
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
-        for i in rows.clone() {
-            if self.engine.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::new(Blame::Interrupted, "interrupted"));
-            }
+        let summed = self.sum(jb, rows, cols)?;
+        for i in rows.clone().filter(|i| !summed[i - rows.start]) {
+            self.engine.go_on()?;
             self.unvisited(i, cols, sink)?;
             // In half of a space the columns of later rows begin later, never earlier.
             let from = if job.space.is_half() { i.clamp(cols.start, cols.end) } else { cols.start };
@@ -266,6 +286,27 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.held = bytes;
         }
         self.put_mirror(jb, rows, cols, sink)
+    }
+    /// Sums of a whole block of columns without values in between; which rows are done.
+    fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<[bool; BLOCK]> {
+        let mut done = [false; BLOCK];
+        let engine = self.engine;
+        if engine.vm.sums.is_none() || cols.len() < BLOCK {
+            return Ok(done);
+        }
+        for start in rows.clone().step_by(GROUP) {
+            engine.go_on()?;
+            let group = start..rows.end.min(start + GROUP);
+            engine.vm.sum(&mut self.scratch, &group, jb);
+            for i in group {
+                if let Some(totals) = super::sums::totals(self.scratch.sums(i - start)) {
+                    super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, &totals);
+                    self.tally.counted += BLOCK as u64;
+                    done[i - rows.start] = true;
+                }
+            }
+        }
+        Ok(done)
     }
     /// A cell of the diagonal that is not visited is NaN in a matrix.
     fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
@@ -425,14 +466,15 @@ fn rows_absorb<T: Real>(
     let to_row = f.along != Along::Column || half;
     let to_col = f.along == Along::Column || half;
     let mut wide = [0.0f64; BLOCK];
-    let plain_sum = f.op == RowOp::Sum && f.width == 1 && f.weights.is_none();
-    if f.width == 1 && to_row && !half {
-        let lanes = lane..lane + run.len();
-        let values = widen(&values[0], &lanes, &mut wide);
-        if plain_sum {
-            by_row.absorb_sum(i, run.start, values);
-            return;
+    let lanes = lane..lane + run.len();
+    if f.sums_runs(half) {
+        for (part, values) in values.iter().enumerate() {
+            by_row.absorb_sum(f, i, part, run.start, widen(values, &lanes, &mut wide));
         }
+        return;
+    }
+    if f.width == 1 && to_row && !half {
+        let values = widen(&values[0], &lanes, &mut wide);
         if by_row.absorb_run(f, i, run.start, values) {
             return;
         }

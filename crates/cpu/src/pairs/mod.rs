@@ -8,6 +8,8 @@ pub mod points;
 pub mod program;
 pub mod prune;
 pub mod rows;
+mod screen;
+mod sums;
 pub mod vm;
 pub mod zips;
 

@@ -166,7 +166,11 @@ impl<T: Real> Rows<T> {
     pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {
         let stride = self.streams * self.dim;
         let data = self.rows.get(number * self.dim..).unwrap_or(&[]);
-        pack(data, self.rows.len() / stride.max(1), self.dim, stride)
+        pack(data, self.count(), self.dim, stride)
+    }
+    /// Rows, one after another, that have vectors.
+    pub fn count(&self) -> usize {
+        self.rows.len() / (self.streams * self.dim).max(1)
     }
     /// Hoisted vector `number` of row `row`.
     #[inline(always)]

@@ -4,6 +4,7 @@
 use super::lanes::{self, Lanes, Real, Val};
 use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
+use super::sums;
 use crate::jit::{self, Aligned, Code};
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Scratch<T> {
     held: Option<(usize, Range<usize>)>,
     current: usize,
     frame: Aligned<f64>,
+    /// Sums by row of the group, number and lane.
+    sums: Aligned<T>,
 }
 
 impl<T: Real> Scratch<T> {
@@ -42,6 +45,15 @@ impl<T: Real> Scratch<T> {
     pub fn all(&self) -> &[Lanes<T>] {
         let numbers = self.firsts[self.firsts.len() - 1];
         &self.out.as_chunks().0[self.current * numbers..][..numbers]
+    }
+    /// Sums of row `at` of the group, by number and lane.
+    pub fn sums(&self, at: usize) -> &[T] {
+        let row = self.firsts[self.firsts.len() - 1] * sums::lanes::<T>();
+        &self.sums[at * row..][..row]
+    }
+    /// Where the numbers of each root begin, and their end.
+    pub fn firsts(&self) -> &[usize] {
+        &self.firsts
     }
     /// Forgets results: recognised reductions of another block are given.
     pub fn forget(&mut self, zip_first: usize) {
@@ -66,6 +78,8 @@ pub struct Vm<'j, T> {
     pub isa: Isa,
     /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.
     pub code: Option<Arc<Code<T>>>,
+    /// The program compiled to add its results up, where nothing else is asked for.
+    pub sums: Option<Arc<Code<T>>>,
 }
 
 /// Where operands of the current row, block and component come from.
@@ -81,7 +95,7 @@ impl<'j, T: Real> Vm<'j, T> {
     /// One that has no rows, of a job that others evaluate.
     pub fn idle(low: &'j Lowered, isa: Isa) -> Self {
         let none = || Rows::empty(low.dim, 0, 0);
-        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None }
+        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None, sums: None }
     }
     /// Fresh registers.
     pub fn scratch(&self) -> Scratch<T> {
@@ -104,7 +118,8 @@ impl<'j, T: Real> Vm<'j, T> {
             firsts,
             held: None,
             current: 0,
-            frame: Aligned::zeros(self.code.as_ref().map_or(0, |code| code.frame())),
+            frame: Aligned::zeros([&self.code, &self.sums].into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
+            sums: Aligned::zeros(if self.sums.is_some() { jit::GROUP * numbers * sums::lanes::<T>() } else { 0 }),
         }
     }
     /// Rows that are evaluated at once, of results of so many numbers.
@@ -126,14 +141,31 @@ impl<'j, T: Real> Vm<'j, T> {
             Some(code) => {
                 let numbers = scratch.firsts[scratch.firsts.len() - 1];
                 let rows = row..end.min(row + self.group(numbers)).max(row + 1);
-                self.run(code, scratch, &rows, block, lanes);
+                let out = scratch.out.as_mut_ptr();
+                self.run(code, scratch, &rows, block, lanes, out);
                 scratch.held = Some((block, rows));
             }
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Runs compiled code over a group of rows.
-    fn run(&self, code: &Code<T>, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: &Range<usize>) {
+    /// Adds up the results of at most [`jit::GROUP`] rows against the whole of a block of y; then read [`Scratch::sums`].
+    pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+        if let Some(code) = &self.sums {
+            s.sums.fill(T::default());
+            let out = s.sums.as_mut_ptr();
+            self.run(code, s, rows, block, &(0..BLOCK), out);
+        }
+    }
+    /// Runs compiled code over a group of rows; `out` is where it leaves results.
+    fn run(
+        &self,
+        code: &Code<T>,
+        s: &mut Scratch<T>,
+        rows: &Range<usize>,
+        block: usize,
+        lanes: &Range<usize>,
+        out: *mut T,
+    ) {
         if self.program.periodic {
             let wide = self.low.dim * BLOCK;
             let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
@@ -150,7 +182,7 @@ impl<'j, T: Real> Vm<'j, T> {
             y_attr: self.y.block_attrs(block).as_ptr(),
             deltas: s.deltas.as_ptr(),
             zips: zips.as_ptr(),
-            out: s.out.as_mut_ptr(),
+            out,
         };
         // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and this block
         // (`zips` was filled for the block that holds the rows); `out` has room for a group, and the frame is the code's.

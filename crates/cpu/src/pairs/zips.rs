@@ -153,15 +153,19 @@ fn count(form: ZipReduce) -> Option<Count> {
 
 fn form(acc: &Acc) -> Option<(ZipReduce, usize, usize)> {
     let Acc::Zip(form, x, y, _) = acc else { return None };
-    let form = match form {
+    Some((reduce(*form), *x, *y))
+}
+
+/// The kernel of a recognised reduction.
+pub fn reduce(form: ZipForm) -> ZipReduce {
+    match form {
         ZipForm::L1 => ZipReduce::L1,
         ZipForm::SqDiff => ZipReduce::SqDiff,
         ZipForm::Dot => ZipReduce::Dot,
         ZipForm::Chebyshev => ZipReduce::Chebyshev,
         ZipForm::Lp3 => ZipReduce::Lp3,
         ZipForm::Differ => ZipReduce::Differ,
-    };
-    Some((form, *x, *y))
+    }
 }
 
 /// The instruction set of the kernels for a planned one.

@@ -85,6 +85,10 @@ pub fn terms(work: &Work<'_>) -> Vec<Term> {
     match work.prune.is_on() {
         true => terms.extend(pruned::terms(work)),
         false if work.family == "points" && formula::is_plain_distance(work.job) => terms.push(counted(work)),
+        false if work.family == "screen" => {
+            let looked = work.shared("looking at values", work.cells as f64 * rates::SCREENED);
+            terms.extend([reductions(work), looked]);
+        }
         false => {
             terms.extend([reductions(work), formula::term(work)]);
             terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
@@ -127,9 +131,11 @@ fn hoisted(job: &Job, side: Deps) -> usize {
 /// The recognised reductions of the dense family.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
-    let dense = work.family == "dense";
+    let dense = matches!(work.family, "dense" | "screen");
     let forms = low.stages.iter().flat_map(|s| &s.reduces).filter_map(|r| low.zip_form(*r));
-    let table = if work.is_single() { &work.rates().dense_single } else { &work.rates().dense_double };
+    let screen = work.family == "screen";
+    let lanes = if screen { 2.0 * work.lanes() } else { work.lanes() };
+    let table = if work.is_single() || screen { &work.rates().dense_single } else { &work.rates().dense_double };
     let cycles = |form: ZipForm| match form {
         ZipForm::L1 => table[0],
         ZipForm::SqDiff => table[1],
@@ -139,10 +145,10 @@ fn reductions(work: &Work<'_>) -> Term {
         ZipForm::Differ => table[5],
     };
     let truths = |a, b| low.formula.ty(a).truth && low.formula.ty(b).truth;
-    let words = low.dim.div_ceil(64) as f64 * work.rates().bits * work.lanes();
+    let words = low.dim.div_ceil(64) as f64 * work.rates().bits * lanes;
     let one = |(form, a, b)| if truths(a, b) { words } else { cycles(form) * low.dim as f64 };
     let each: f64 = forms.filter(|_| dense).map(one).sum();
-    work.shared("arithmetic of the reductions", work.computed() / work.lanes() * each)
+    work.shared("arithmetic of the reductions", work.computed() / lanes * each)
 }
 
 /// Pairs of points counted by their own kernel.

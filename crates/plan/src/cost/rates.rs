@@ -86,6 +86,9 @@ pub const POWER: f64 = 85.0;
 /// neighbours, bins of a general histogram (an axis), matches.
 pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
 
+/// Cycles of a value of single precision that is compared with a bound, with its share of those computed again.
+pub const SCREENED: f64 = 0.5;
+
 /// Cycles of an element of a row that is hoisted and laid out, once for each of its layouts.
 pub const LAID: f64 = 2.0;
 /// Cycles of an operation on an element of a row, where rows are hoisted by a formula of their own.

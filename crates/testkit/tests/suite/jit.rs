@@ -38,7 +38,7 @@ fn by(family: &str, isa: &'static str, problem: &Problem, job: &Job) -> Vec<Numb
 /// Whether code is made for the formula: an engine that gets none goes step by step.
 fn made(isa: &str, job: &Job) -> Result<(), &'static str> {
     let isa = if isa == "avx512" { Isa::Avx512 } else { Isa::Avx2 };
-    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false).map(|_| ())
+    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false, false).map(|_| ())
 }
 
 /// A random formula of rows of a random length, and its job.

@@ -9,3 +9,4 @@ mod jit;
 mod orders;
 mod partials;
 mod prune;
+mod screen;

@@ -3,7 +3,7 @@
 use crate::simd::{Element, Lanes};
 
 /// acc ⊕ zip(x, y). `one` is a vector of ones that the compiler cannot see through, for `Lanes::sub_on_mul`.
-pub(super) trait Step: Copy + Send + Sync {
+pub(crate) trait Step: Copy + Send + Sync {
     /// Slices combine by maximum, not by sum.
     const MAX: bool = false;
     /// The step; `EXACT` forbids contraction.
@@ -11,17 +11,17 @@ pub(super) trait Step: Copy + Send + Sync {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct L1;
+pub(crate) struct L1;
 #[derive(Clone, Copy)]
-pub(super) struct SqDiff;
+pub(crate) struct SqDiff;
 #[derive(Clone, Copy)]
-pub(super) struct Dot;
+pub(crate) struct Dot;
 #[derive(Clone, Copy)]
-pub(super) struct Chebyshev;
+pub(crate) struct Chebyshev;
 #[derive(Clone, Copy)]
-pub(super) struct Lp3;
+pub(crate) struct Lp3;
 #[derive(Clone, Copy)]
-pub(super) struct Differ;
+pub(crate) struct Differ;
 
 impl Step for L1 {
     #[inline(always)]

@@ -1,0 +1,148 @@
+//! Two passes over reductions of long rows: which of a run of values in single precision meet a limit, and the exact values
+//! of those that single precision leaves open.
+
+use super::dense::{ZipReduce, by_form};
+use super::dense::step::Step;
+use crate::simd::{Element, Isa, Kernel, Lanes};
+
+/// Lanes of a strip of columns.
+pub const STRIP: usize = 8;
+/// Strips whose sums run beside each other, so that none waits for its own additions.
+const BESIDE: usize = 4;
+
+/// The values up to a limit (`below`), else from it on: bit l is value l of up to 128.
+pub fn meets(isa: Isa, values: &[f32], limit: f32, below: bool) -> u128 {
+    f32::dispatch(isa, Meets { values, limit, below })
+}
+
+struct Meets<'a> {
+    values: &'a [f32],
+    limit: f32,
+    below: bool,
+}
+
+impl Kernel<f32> for Meets<'_> {
+    type Output = u128;
+    #[inline(always)]
+    fn run<S: Lanes<f32>>(self, s: S) -> u128 {
+        let limit = s.splat(self.limit);
+        let mut bits = 0u128;
+        let chunks = self.values.chunks_exact(S::N);
+        let rest = chunks.remainder();
+        let tail = self.values.len() - rest.len();
+        for (at, chunk) in chunks.enumerate() {
+            // SAFETY: the chunk holds N values.
+            let v = unsafe { s.load(chunk.as_ptr()) };
+            let mask = if self.below { s.le(v, limit) } else { s.le(limit, v) };
+            bits |= u128::from(s.bits(mask)) << (at * S::N);
+        }
+        for (at, v) in rest.iter().enumerate() {
+            let meets = if self.below { *v <= self.limit } else { *v >= self.limit };
+            bits |= u128::from(meets) << (tail + at);
+        }
+        bits
+    }
+}
+
+/// The reductions of row `x` and the columns of a block: columns in strips of [`STRIP`] lanes, component-major, of which
+/// strip t begins at number `t · stride` of `y`. `out[l]` is that of lane l, where bit `l / STRIP` of `wanted` is set, with
+/// the bits of [`super::dense::zip_reduce_exact`].
+///
+/// # Panics
+/// If a strip that is wanted ends outside `y`, or `out`.
+pub fn exact(isa: Isa, form: ZipReduce, x: &[f64], y: &[f64], stride: usize, wanted: u16, out: &mut [f64]) {
+    let strips: Vec<usize> = (0..16).filter(|t| wanted >> t & 1 == 1).collect();
+    for t in &strips {
+        assert!(t * stride + STRIP * x.len() <= y.len() && (t + 1) * STRIP <= out.len(), "strip {t} ends outside");
+    }
+    for beside in strips.chunks(BESIDE) {
+        let all = std::array::from_fn(|at| beside[at.min(beside.len() - 1)]);
+        let strips = Strips { x, y, stride, strips: all, out };
+        by_form!(form, Op => f64::dispatch(isa, Exact(strips, Op)));
+    }
+}
+
+struct Strips<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
+    stride: usize,
+    strips: [usize; BESIDE],
+    out: &'a mut [f64],
+}
+
+struct Exact<'a, O>(Strips<'a>, O);
+
+impl<O: Step> Kernel<f64> for Exact<'_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, s: S) {
+        let Strips { x, y, stride, strips, out } = self.0;
+        let one = s.splat(std::hint::black_box(1.0));
+        for part in (0..STRIP).step_by(S::N) {
+            let mut sums = [s.splat(0.0); BESIDE];
+            for (k, x) in x.iter().enumerate() {
+                let x = s.splat(*x);
+                for (sum, t) in sums.iter_mut().zip(strips) {
+                    // SAFETY: `exact` found the strip within `y`, and N divides STRIP.
+                    let y = unsafe { s.load(y.as_ptr().add(t * stride + k * STRIP + part)) };
+                    *sum = O::step::<f64, S, true>(s, one, *sum, x, y);
+                }
+            }
+            for (sum, t) in sums.into_iter().zip(strips) {
+                // SAFETY: `exact` found the strip within `out`.
+                unsafe { s.store(sum, out.as_mut_ptr().add(t * STRIP + part)) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::dense::zip_reduce_exact;
+    use crate::kernels::panels::{PackedA, PackedB};
+
+    #[test]
+    fn exact_strips_have_the_bits_of_exact_blocks() {
+        let value = |i: usize| ((i * 7919 + 5) % 10007) as f64 / 997.0 - 4.0;
+        for d in [1usize, 16, 67] {
+            let x: Vec<f64> = (0..d).map(value).collect();
+            let y: Vec<f64> = (0..128 * d).map(|i| value(i + 31)).collect();
+            let mut strips = vec![0.0; 128 * d];
+            for (at, v) in y.iter().enumerate() {
+                let (row, k) = (at / d, at % d);
+                strips[row / STRIP * STRIP * d + k * STRIP + row % STRIP] = *v;
+            }
+            let (a, b) = (PackedA::<f64>::pack(&x, 1, d, d), PackedB::<f64>::pack(&y, 128, d, d));
+            for form in ZipReduce::ALL {
+                for isa in Isa::available() {
+                    let mut want = vec![0.0; 128];
+                    zip_reduce_exact(isa, form, &a, &b, 0..1, 0..128, &mut want, 128);
+                    for wanted in [0u16, 1, 0x8001, 0xffff, 0x1230] {
+                        let mut got = vec![f64::NAN; 128];
+                        exact(isa, form, &x, &strips, STRIP * d, wanted, &mut got);
+                        for lane in (0..128).filter(|l| wanted >> (l / STRIP) & 1 == 1) {
+                            assert_eq!(got[lane].to_bits(), want[lane].to_bits(), "{form:?} {isa} d={d} lane {lane}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn limits_are_met_lane_by_lane() {
+        let values: Vec<f32> = (0..128).map(|i| if i % 11 == 3 { f32::NAN } else { ((i * 37) % 50) as f32 }).collect();
+        for isa in Isa::available() {
+            for len in [0, 1, 15, 16, 100, 128] {
+                for (limit, below) in [(20.0, true), (20.0, false), (f32::INFINITY, true), (-1.0, true)] {
+                    let bits = meets(isa, &values[..len], limit, below);
+                    for l in 0..128 {
+                        let want = l < len && if below { values[l] <= limit } else { values[l] >= limit };
+                        assert_eq!(bits >> l & 1 == 1, want, "{isa} {len} {limit} {below} lane {l}");
+                    }
+                }
+            }
+        }
+    }
+}

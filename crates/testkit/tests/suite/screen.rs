@@ -1,0 +1,115 @@
+//! What single precision screens has the answer of the oracle, to the last bit: on random rows and on those that are made to
+//! mislead single precision.
+
+use zipfold::pairs;
+use zipfold::plan::Settings;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{RowOp, SelectKind};
+use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
+use zipfold_core::{Cells, Data, Job, Table, describe, oracle};
+use zipfold_testkit::Lcg;
+use zipfold_testkit::compare::{difference, same};
+use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+
+/// Rows of a kind: plain; far from 0; on a lattice, with ties; one row and its neighbours in the last place; huge; tiny; too
+/// large to screen; rows of small integers.
+fn rows(lcg: &mut Lcg, n: usize, d: usize, kind: usize) -> Table {
+    let row: Vec<f32> = (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
+    let items = (0..n * d).map(|at| {
+        let v = lcg.between(-1.0, 1.0) as f32;
+        match kind {
+            0 => v,
+            1 => 1e6 + v,
+            2 => (v * 3.0).round() * 0.1,
+            3 => f32::from_bits(row[at % d].to_bits() + lcg.below(3) as u32),
+            4 => v * 9e9,
+            5 => v * 1e-38,
+            6 => v * 1e13,
+            _ => (v * 2.0).round(),
+        }
+    });
+    Table::f32(n, d, items.collect()).unwrap()
+}
+
+fn select(predicate: &str, value: Option<&str>, join: SelectKind) -> FoldSpec {
+    FoldSpec::Select { predicate: predicate.into(), value: value.map(Into::into), join }
+}
+
+fn reduce(op: RowOp) -> FoldSpec {
+    FoldSpec::Reduce { op, along: Along::Row, weights: None }
+}
+
+/// Runs the job on every instruction set and compares it with the oracle; whether it could be screened.
+fn check(problem: &Problem, data: &Data, what: &str) -> bool {
+    let job: Job = describe(problem, data.clone()).unwrap();
+    if zipfold::plan::screen::Form::of(&job).is_none() {
+        return false;
+    }
+    let reference = numbers(&job, &oracle::run(&job).unwrap());
+    for isa in isas() {
+        let settings = Settings::from([("family".to_string(), "screen".to_string())]);
+        let got = on_engine(problem, &job, &Variant { settings, ..plain(isa, 2, 0) }).unwrap();
+        let odd = difference(&got[0], &reference[0], same);
+        assert!(odd.is_none(), "{what} {isa}: {}", odd.unwrap_or_default());
+    }
+    true
+}
+
+#[test]
+fn screened_answers_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(77);
+    let mut screened = 0;
+    let values = [
+        "sqrt(sum((x - y)^2))",
+        "sum((x - y)^2)",
+        "sum(abs(x - y))",
+        "max(abs(x - y))",
+        "sum(abs(x - y)^3)",
+        "sum(x * y)",
+        "1 - sum((x / sqrt(sum(x^2))) * (y / sqrt(sum(y^2))))",
+        "3 - 2 * sqrt(sum((x - y)^2)) / 7",
+    ];
+    for round in 0..32 {
+        let kind = round % 8;
+        let (n, m, d) = (1 + lcg.below(150), 300 + lcg.below(200), 16 + lcg.below(300));
+        let (x, y) = (rows(&mut lcg, n, d, kind), rows(&mut lcg, m, d, kind));
+        let value = values[(round * 5 + round / 8) % 8];
+        // A limit that is the very value of a pair.
+        let probe = pairs(&x).with(&y).formula(value).matrix().unwrap();
+        let limit = probe[lcg.below(probe.len())];
+        let folds = [
+            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: round % 3 == 0 },
+            reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round / 8 % 4]),
+            select(&format!("{value} < {limit}"), None, SelectKind::Inner),
+            select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
+            select(&format!("{value} > {limit}"), None, SelectKind::Anti),
+        ];
+        for fold in folds {
+            let what = format!("round {round} {n}×{m} d={d} {value} {fold:?}");
+            let question = pairs(&x).with(&y).formula(value).fold(fold.clone());
+            let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
+            screened += usize::from(check(question.problem(), &data, &what));
+            let cells = if matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. }) {
+                Cells::Triangle
+            } else {
+                Cells::Ordered
+            };
+            let question = pairs(&y).formula(value).cells(cells).fold(fold);
+            let data = Data { x: y.clone(), y: None, weights: vec![] };
+            screened += usize::from(check(question.problem(), &data, &format!("self {what}")));
+        }
+    }
+    assert!(screened >= 200, "{screened} jobs were screened");
+}
+
+#[test]
+fn rows_with_nan_are_not_screened_but_answered() {
+    let mut lcg = Lcg::new(5);
+    let clean = rows(&mut lcg, 400, 32, 0);
+    let mut items: Vec<f32> = (0..400 * 32).map(|at| clean.elements().get(at) as f32).collect();
+    items[77 * 32 + 3] = f32::NAN;
+    let x = Table::f32(400, 32, items).unwrap();
+    let question = pairs(&x).metric("euclidean").cells(Cells::Ordered).fold(FoldSpec::Nearest { k: 1, largest: false });
+    let problem = Problem { nan: NanPolicy::Skip, ..question.problem().clone() };
+    assert!(check(&problem, &Data { x, y: None, weights: vec![] }, "a row with NaN"));
+}
