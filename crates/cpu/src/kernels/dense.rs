@@ -20,7 +20,7 @@ use tile::{Sink, tile};
 /// 256 terms keep the worst error of `f32` below 128 roundings.
 pub const SLICE: usize = 256;
 /// Panels of the left and of the right operand in a cache block: both slices and the wide sums fit in 1 MiB of L2.
-const BLOCK_A: usize = 8;
+const BLOCK_A: usize = 16;
 const BLOCK_B: usize = 8;
 /// The most columns of a panel of the right operand.
 const MAX_PANEL: usize = 64;

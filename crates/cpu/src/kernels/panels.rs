@@ -3,7 +3,7 @@
 use crate::simd::Element;
 
 /// Rows of a panel of the left operand; each of its values is broadcast.
-pub const A_ROWS: usize = 12;
+pub const A_ROWS: usize = 8;
 
 /// A cache line; the unit of allocation, so that panels start on one.
 #[derive(Clone, Copy)]

@@ -69,7 +69,7 @@ fn screened_answers_are_those_of_the_oracle() {
         "1 - sum((x / sqrt(sum(x^2))) * (y / sqrt(sum(y^2))))",
         "3 - 2 * sqrt(sum((x - y)^2)) / 7",
     ];
-    for round in 0..32 {
+    for round in 0..16 {
         let kind = round % 8;
         let (n, m, d) = (1 + lcg.below(150), 300 + lcg.below(200), 16 + lcg.below(300));
         let (x, y) = (rows(&mut lcg, n, d, kind), rows(&mut lcg, m, d, kind));
@@ -79,7 +79,7 @@ fn screened_answers_are_those_of_the_oracle() {
         let limit = probe[lcg.below(probe.len())];
         let folds = [
             FoldSpec::Nearest { k: 1 + lcg.below(2), largest: round % 3 == 0 },
-            reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round / 8 % 4]),
+            reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round % 4]),
             select(&format!("{value} < {limit}"), None, SelectKind::Inner),
             select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
             select(&format!("{value} > {limit}"), None, SelectKind::Anti),
@@ -99,7 +99,7 @@ fn screened_answers_are_those_of_the_oracle() {
             screened += usize::from(check(question.problem(), &data, &format!("self {what}")));
         }
     }
-    assert!(screened >= 200, "{screened} jobs were screened");
+    assert!(screened >= 100, "{screened} jobs were screened");
 }
 
 #[test]

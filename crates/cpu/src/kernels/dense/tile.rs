@@ -29,9 +29,9 @@ pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
 ) {
     // SAFETY (both): sub-tiles partition the panel pair, whose validity the caller promises.
     if S::REGISTERS >= 32 {
-        unsafe { sub_tiles::<T, S, O, EXACT, 6, 4>(s, a, b, d, sink) }
+        unsafe { sub_tiles::<T, S, O, EXACT, 4, 4>(s, a, b, d, sink) }
     } else if S::REGISTERS >= 16 {
-        unsafe { sub_tiles::<T, S, O, EXACT, 6, 2>(s, a, b, d, sink) }
+        unsafe { sub_tiles::<T, S, O, EXACT, 4, 2>(s, a, b, d, sink) }
     } else {
         unsafe { sub_tiles::<T, S, O, EXACT, 4, 1>(s, a, b, d, sink) }
     }
