@@ -68,7 +68,7 @@ pub fn run(job: &Job) -> Result<Answer> {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
-            let mut pieces = pieces(&job.folds, &rows, &cols);
+            let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_half());
             for i in rows.clone() {
                 let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {

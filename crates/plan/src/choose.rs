@@ -4,7 +4,7 @@ use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
 use crate::order::Order;
 use crate::prune::{self, Prune};
-use crate::screen::Form;
+use crate::screen::{Form, Question};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -177,7 +177,8 @@ fn tiling(
     prune: Prune,
     reasons: &mut Vec<String>,
 ) -> Result<Tiling> {
-    let nearest = job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
+    let screened = Form::of(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
+    let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
     // A block of columns (one panel) stays in the second-level cache while the rows of the tile pass over it.
     let panel = BLOCK * job.low.dim.max(1) * 8;
     let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
@@ -208,9 +209,9 @@ fn tiling(
         true => ((job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
         false => (rows, wide),
     };
-    // Neighbours that are screened: the longer a row goes on, the fewer of its values need a second look.
-    let wide = match nearest && Form::of(job).is_some() {
-        true => wide.max(job.space.m * rows.min(job.space.n) / job.space.n.max(1) * PARTS),
+    // The best that are screened: the longer a row goes on, the fewer of its values need a second look.
+    let wide = match screened {
+        true => wide.max(job.space.m.min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS))),
         false => wide,
     };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);

@@ -44,7 +44,8 @@ pub fn choose(
             return Err(e.remedy("leave the choice to the planner"));
         }
         if name == "screen" && screen.is_none() {
-            let e = Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
+            let e =
+                Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
             return Err(e.at("--set family").remedy("leave the choice to the planner"));
         }
         return Ok(name.clone());

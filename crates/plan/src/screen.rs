@@ -126,8 +126,8 @@ impl Form {
             (a.min(b) - slack, a.max(b) + slack)
         };
         for step in self.steps.iter().rev() {
-            let turned = matches!(step, Step::Neg | Step::From(_))
-                || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
+            let turned =
+                matches!(step, Step::Neg | Step::From(_)) || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
             (lo, hi) = match *step {
                 // Nothing under the root is negative.
                 Step::Sqrt if hi < 0.0 => (-1.0, -1.0),

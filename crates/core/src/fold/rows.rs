@@ -184,7 +184,10 @@ impl RowPiece {
     /// No value yet, for `rows` rows from `start`.
     pub fn new(fold: &RowFold, start: usize, rows: usize) -> Self {
         let identity = fold.identity();
-        let acc = (0..rows).flat_map(|_| identity.iter().copied()).collect();
+        let acc = match identity.iter().all(|v| *v == 0.0) {
+            true => vec![0.0; rows * identity.len()],
+            false => identity.repeat(rows),
+        };
         RowPiece { start, acc, counts: vec![0; rows] }
     }
     /// Folds a value of row `row` against row `other`.
@@ -242,6 +245,7 @@ impl RowPiece {
         self.add_sum(fold, row, part, lanes, values.len() as u64);
     }
     /// Adds what eight lanes hold of number `part` of `count` values of one row.
+    #[inline]
     pub fn add_sum(&mut self, fold: &RowFold, row: usize, part: usize, lanes: [f64; 8], count: u64) {
         let at = row - self.start;
         let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
@@ -264,11 +268,14 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
 /// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of its rows and columns).
 pub type Made = (usize, usize, usize, [RowPiece; 2]);
 
-/// No values yet, for the rows and the columns of a block, where a fold is by rows.
-pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>) -> Vec<Option<[RowPiece; 2]>> {
-    let both = |f: &Fold| match f {
-        Fold::Rows(f) => Some([RowPiece::new(f, rows.start, rows.len()), RowPiece::new(f, cols.start, cols.len())]),
-        _ => None,
+/// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half` space, or else of one side.
+pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>, half: bool) -> Vec<Option<[RowPiece; 2]>> {
+    let both = |f: &Fold| {
+        let Fold::Rows(f) = f else { return None };
+        let by_col = half || f.along == Along::Column;
+        let by_row = half || f.along != Along::Column;
+        let of = |side: &Range<usize>, wanted| RowPiece::new(f, side.start, if wanted { side.len() } else { 0 });
+        Some([of(rows, by_row), of(cols, by_col)])
     };
     folds.iter().map(both).collect()
 }
@@ -346,6 +353,14 @@ impl RowState {
     }
     fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
+        if matches!(fold.op, RowOp::Sum | RowOp::Mean) {
+            // Rows without a value add nothing; those beyond the state have none.
+            let rows = counts.len().min(self.counts.len().saturating_sub(start));
+            let mine = self.acc[start * stride..].iter_mut().zip(&acc[..rows * stride]);
+            mine.for_each(|(a, b)| *a += *b);
+            self.counts[start..].iter_mut().zip(&counts[..rows]).for_each(|(a, b)| *a += *b);
+            return;
+        }
         // Rows without a value may lie beyond the state: pieces are made for both sides of a block.
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let at = (start + row) * stride;

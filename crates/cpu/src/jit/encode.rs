@@ -103,12 +103,9 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             VEX_Vroundpd_ymm_ymmm256_imm8,
             VEX_Vroundps_ymm_ymmm256_imm8,
         ]),
-        Op::Scale => of([
-            EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er,
-            EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er,
-            INVALID,
-            INVALID,
-        ]),
+        Op::Scale => {
+            of([EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er, EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, INVALID, INVALID])
+        }
         Op::Compare(_) => of([
             EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
             EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,

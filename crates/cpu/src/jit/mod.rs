@@ -25,9 +25,9 @@ use ir::Geometry;
 #[cfg(target_arch = "x86_64")]
 use ir::Head;
 pub use ir::SUM;
+use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use steps::Target;
-use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::Isa;
@@ -96,13 +96,7 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
-    pub fn compile(
-        low: &Lowered,
-        program: &Program,
-        isa: Isa,
-        given: bool,
-        sums: bool,
-    ) -> Result<Self, &'static str> {
+    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool, sums: bool) -> Result<Self, &'static str> {
         if isa == Isa::Scalar {
             return Err("the jit knows AVX2 and AVX-512 only");
         }

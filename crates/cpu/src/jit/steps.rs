@@ -329,7 +329,8 @@ pub fn multiplied(p: f64, single: bool) -> Option<Power> {
 
 /// Registers read in another segment than that of their latest result; a call ends a segment, and so does a list of steps.
 fn crossing(steps: &Steps, target: Target) -> Vec<bool> {
-    let mut seen = Seen { target, segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
+    let mut seen =
+        Seen { target, segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
     for one in &steps.loops {
         seen.list(&one.before, &one.folds);
         seen.segment += 1;

@@ -1,8 +1,8 @@
 //! Two passes over reductions of long rows: which of a run of values in single precision meet a limit, and the exact values
 //! of those that single precision leaves open.
 
-use super::dense::{ZipReduce, by_form};
 use super::dense::step::Step;
+use super::dense::{ZipReduce, by_form};
 use crate::simd::{Element, Isa, Kernel, Lanes};
 
 /// Lanes of a strip of columns.
@@ -10,38 +10,59 @@ pub const STRIP: usize = 8;
 /// Strips whose sums run beside each other, so that none waits for its own additions.
 const BESIDE: usize = 4;
 
-/// The values up to a limit (`below`), else from it on: bit l is value l of up to 128.
-pub fn meets(isa: Isa, values: &[f32], limit: f32, below: bool) -> u128 {
-    f32::dispatch(isa, Meets { values, limit, below })
+/// For every row of `cells`, `ld` values apart, which of its first `cols` values (up to 128) are up to its limit (`below`),
+/// else from it on: bit l is value l.
+///
+/// # Panics
+/// If a row ends outside `cells`, or there are fewer places than limits.
+pub fn meets(isa: Isa, cells: &[f32], ld: usize, cols: usize, limits: &[f32], below: bool, out: &mut [u128]) {
+    assert!(cols <= 128 && cols <= ld && out.len() >= limits.len(), "rows of {cols} values");
+    assert!(limits.is_empty() || (limits.len() - 1) * ld + cols <= cells.len(), "a row ends outside");
+    f32::dispatch(isa, Meets { cells, ld, cols, limits, below, out });
 }
 
 struct Meets<'a> {
-    values: &'a [f32],
-    limit: f32,
+    cells: &'a [f32],
+    ld: usize,
+    cols: usize,
+    limits: &'a [f32],
     below: bool,
+    out: &'a mut [u128],
 }
 
 impl Kernel<f32> for Meets<'_> {
-    type Output = u128;
+    type Output = ();
     #[inline(always)]
-    fn run<S: Lanes<f32>>(self, s: S) -> u128 {
-        let limit = s.splat(self.limit);
-        let mut bits = 0u128;
-        let chunks = self.values.chunks_exact(S::N);
-        let rest = chunks.remainder();
-        let tail = self.values.len() - rest.len();
-        for (at, chunk) in chunks.enumerate() {
-            // SAFETY: the chunk holds N values.
-            let v = unsafe { s.load(chunk.as_ptr()) };
-            let mask = if self.below { s.le(v, limit) } else { s.le(limit, v) };
-            bits |= u128::from(s.bits(mask)) << (at * S::N);
+    fn run<S: Lanes<f32>>(self, s: S) {
+        for (row, (limit, out)) in self.limits.iter().zip(self.out).enumerate() {
+            let values = &self.cells[row * self.ld..][..self.cols];
+            *out = if self.below {
+                row_meets::<S, true>(s, values, *limit)
+            } else {
+                row_meets::<S, false>(s, values, *limit)
+            };
         }
-        for (at, v) in rest.iter().enumerate() {
-            let meets = if self.below { *v <= self.limit } else { *v >= self.limit };
-            bits |= u128::from(meets) << (tail + at);
-        }
-        bits
     }
+}
+
+#[inline(always)]
+fn row_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32) -> u128 {
+    let all = s.splat(limit);
+    let mut bits = 0u128;
+    let chunks = values.chunks_exact(S::N);
+    let rest = chunks.remainder();
+    let tail = values.len() - rest.len();
+    for (at, chunk) in chunks.enumerate() {
+        // SAFETY: the chunk holds N values.
+        let v = unsafe { s.load(chunk.as_ptr()) };
+        let mask = if BELOW { s.le(v, all) } else { s.le(all, v) };
+        bits |= u128::from(s.bits(mask)) << (at * S::N);
+    }
+    for (at, v) in rest.iter().enumerate() {
+        let meets = if BELOW { *v <= limit } else { *v >= limit };
+        bits |= u128::from(meets) << (tail + at);
+    }
+    bits
 }
 
 /// The reductions of row `x` and the columns of a block: columns in strips of [`STRIP`] lanes, component-major, of which
@@ -55,18 +76,15 @@ pub fn exact(isa: Isa, form: ZipReduce, x: &[f64], y: &[f64], stride: usize, wan
     for t in &strips {
         assert!(t * stride + STRIP * x.len() <= y.len() && (t + 1) * STRIP <= out.len(), "strip {t} ends outside");
     }
-    for beside in strips.chunks(BESIDE) {
-        let all = std::array::from_fn(|at| beside[at.min(beside.len() - 1)]);
-        let strips = Strips { x, y, stride, strips: all, out };
-        by_form!(form, Op => f64::dispatch(isa, Exact(strips, Op)));
-    }
+    let strips = Strips { x, y, stride, strips: &strips, out };
+    by_form!(form, Op => f64::dispatch(isa, Exact(strips, Op)));
 }
 
 struct Strips<'a> {
     x: &'a [f64],
     y: &'a [f64],
     stride: usize,
-    strips: [usize; BESIDE],
+    strips: &'a [usize],
     out: &'a mut [f64],
 }
 
@@ -75,11 +93,24 @@ struct Exact<'a, O>(Strips<'a>, O);
 impl<O: Step> Kernel<f64> for Exact<'_, O> {
     type Output = ();
     #[inline(always)]
-    fn run<S: Lanes<f64>>(self, s: S) {
-        let Strips { x, y, stride, strips, out } = self.0;
+    fn run<S: Lanes<f64>>(mut self, s: S) {
+        let chunks = self.0.strips.chunks_exact(BESIDE);
+        let rest = chunks.remainder();
+        for beside in chunks {
+            self.beside::<S, BESIDE>(s, std::array::from_fn(|at| beside[at]));
+        }
+        rest.iter().for_each(|strip| self.beside::<S, 1>(s, [*strip]));
+    }
+}
+
+impl<O: Step> Exact<'_, O> {
+    /// Strips side by side.
+    #[inline(always)]
+    fn beside<S: Lanes<f64>, const W: usize>(&mut self, s: S, strips: [usize; W]) {
+        let Strips { x, y, stride, .. } = self.0;
         let one = s.splat(std::hint::black_box(1.0));
         for part in (0..STRIP).step_by(S::N) {
-            let mut sums = [s.splat(0.0); BESIDE];
+            let mut sums = [s.splat(0.0); W];
             for (k, x) in x.iter().enumerate() {
                 let x = s.splat(*x);
                 for (sum, t) in sums.iter_mut().zip(strips) {
@@ -90,7 +121,7 @@ impl<O: Step> Kernel<f64> for Exact<'_, O> {
             }
             for (sum, t) in sums.into_iter().zip(strips) {
                 // SAFETY: `exact` found the strip within `out`.
-                unsafe { s.store(sum, out.as_mut_ptr().add(t * STRIP + part)) };
+                unsafe { s.store(sum, self.0.out.as_mut_ptr().add(t * STRIP + part)) };
             }
         }
     }
@@ -132,14 +163,16 @@ mod tests {
 
     #[test]
     fn limits_are_met_lane_by_lane() {
-        let values: Vec<f32> = (0..128).map(|i| if i % 11 == 3 { f32::NAN } else { ((i * 37) % 50) as f32 }).collect();
+        let values: Vec<f32> = (0..300).map(|i| if i % 11 == 3 { f32::NAN } else { ((i * 37) % 50) as f32 }).collect();
         for isa in Isa::available() {
-            for len in [0, 1, 15, 16, 100, 128] {
+            for cols in [0, 1, 15, 16, 100, 128] {
                 for (limit, below) in [(20.0, true), (20.0, false), (f32::INFINITY, true), (-1.0, true)] {
-                    let bits = meets(isa, &values[..len], limit, below);
-                    for l in 0..128 {
-                        let want = l < len && if below { values[l] <= limit } else { values[l] >= limit };
-                        assert_eq!(bits >> l & 1 == 1, want, "{isa} {len} {limit} {below} lane {l}");
+                    let mut bits = [0; 2];
+                    meets(isa, &values, 140, cols, &[limit, 30.0], below, &mut bits);
+                    for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
+                        let (v, limit) = (values[row * 140 + l], [limit, 30.0][row]);
+                        let want = l < cols && if below { v <= limit } else { v >= limit };
+                        assert_eq!(bits[row] >> l & 1 == 1, want, "{isa} {cols} {limit} {below} row {row} lane {l}");
                     }
                 }
             }

@@ -129,7 +129,10 @@ impl<'j, T: Element> Engine<'j, T> {
         }
         let program = compile(low);
         let x = Rows::by_row(low, &job.x, Side::X);
-        let dense = matches!(plan.family.as_str(), "dense" | "screen") && low.dim >= super::zips::WORTH && job.space.n > 0 && job.space.m > 0;
+        let dense = matches!(plan.family.as_str(), "dense" | "screen")
+            && low.dim >= super::zips::WORTH
+            && job.space.n > 0
+            && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
         let zips = if dense { pack() } else { None };
@@ -205,6 +208,7 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     mirror: Vec<Vec<T>>,
+    totals: Vec<[f64; 8]>,
     held: u64,
 }
 
@@ -232,6 +236,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
+            totals: vec![],
             held: 0,
             mirror: job
                 .folds
@@ -259,7 +264,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if job.space.is_half() && cols.end <= rows.start {
             return Ok(());
         }
-        self.pieces = pieces(&job.folds, rows, cols);
+        self.pieces = pieces(&job.folds, rows, cols, job.space.is_half());
         if let Some(zips) = &self.engine.zips {
             self.scratch.forget(rows.start);
             zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
@@ -299,8 +304,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             let group = start..rows.end.min(start + GROUP);
             engine.vm.sum(&mut self.scratch, &group, jb);
             for i in group {
-                if let Some(totals) = super::sums::totals(self.scratch.sums(i - start)) {
-                    super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, &totals);
+                if super::sums::totals(self.scratch.sums(i - start), &mut self.totals) {
+                    super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, &self.totals);
                     self.tally.counted += BLOCK as u64;
                     done[i - rows.start] = true;
                 }

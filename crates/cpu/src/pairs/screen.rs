@@ -61,7 +61,10 @@ impl<'j> Screened<'j> {
         let x = Rows::<f64>::by_row(low, &job.x, Side::X);
         let other = Rows::<f64>::by_row(low, job.other(), Side::Y);
         let largest = [(&x, sx), (&other, sy)].map(|(rows, s)| {
-            (0..rows.count()).into_par_iter().map(|row| largest(rows.stream(s, row))).try_reduce(|| 0.0, |a, b| Some(a.max(b)))
+            (0..rows.count())
+                .into_par_iter()
+                .map(|row| largest(rows.stream(s, row)))
+                .try_reduce(|| 0.0, |a, b| Some(a.max(b)))
         });
         let [Some(most_x), Some(most_y)] = largest else { return None };
         let terms = low.dim.min(SLICE) as f64;
@@ -90,14 +93,7 @@ impl<'j> Screened<'j> {
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
         let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut unit = Unit {
-            of: self,
-            best: Best::new(&self.job.folds[0], start..end),
-            cells: vec![0.0; BLOCK * BLOCK],
-            exact: [0.0; BLOCK],
-            tally: Tally::default(),
-            held: 0,
-        };
+        let mut unit = Unit::new(self, start..end);
         for tile in tiles {
             for rows in blocks(&tile.rows) {
                 for cols in blocks(&tile.cols) {
@@ -184,13 +180,40 @@ impl<'j> Best<'j> {
 struct Unit<'s, 'j> {
     of: &'s Screened<'j>,
     best: Best<'j>,
+    /// First row; limits of the reductions of every row, none while all values matter.
+    start: usize,
+    limits: Vec<Option<Limit>>,
     cells: Vec<f32>,
+    open: [u128; BLOCK],
+    sure: [u128; BLOCK],
     exact: [f64; BLOCK],
     tally: Tally,
     held: u64,
 }
 
-impl Unit<'_, '_> {
+impl<'s, 'j> Unit<'s, 'j> {
+    fn new(of: &'s Screened<'j>, rows: Range<usize>) -> Self {
+        let mut unit = Unit {
+            of,
+            start: rows.start,
+            limits: vec![None; rows.len()],
+            best: Best::new(&of.job.folds[0], rows.clone()),
+            cells: vec![0.0; BLOCK * BLOCK],
+            open: [0; BLOCK],
+            sure: [0; BLOCK],
+            exact: [0.0; BLOCK],
+            tally: Tally::default(),
+            held: 0,
+        };
+        rows.for_each(|i| unit.tighten(i));
+        unit
+    }
+    /// The limit of row `i` as the values kept so far set it.
+    fn tighten(&mut self, i: usize) {
+        let below = self.of.wants_below();
+        self.limits[i - self.start] =
+            self.best.bound(i, self.of.form.question).map(|bound| self.of.form.limit(bound, below));
+    }
     fn block(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let space = &of.job.space;
@@ -199,59 +222,84 @@ impl Unit<'_, '_> {
         }
         let Packed(x, y) = &of.packed;
         zip_reduce_block(of.isa, of.op, x, y, rows.clone(), cols.clone(), &mut self.cells, BLOCK);
-        for i in rows.clone() {
+        self.decide(rows, cols);
+        for (at, i) in rows.clone().enumerate() {
             for run in space.columns(i, cols) {
                 if !run.is_empty() {
                     self.tally.counted += run.len() as u64;
-                    self.run(i, rows.start, cols, &run);
+                    let mask = (u128::MAX >> (BLOCK - run.len())) << (run.start - cols.start);
+                    self.row(i, cols.start, run.len() as u64, self.open[at] & mask, self.sure[at] & mask);
                 }
             }
         }
     }
-    /// Decides about the pairs of row `i` and columns `run`.
-    fn run(&mut self, i: usize, first: usize, cols: &Range<usize>, run: &Range<usize>) {
+    /// What single precision says of a block: the pairs that it leaves open, and those that surely match.
+    fn decide(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
-        let block = cols.start / BLOCK;
-        let values = &self.cells[(i - first) * BLOCK..][run.start - cols.start..run.end - cols.start];
-        let (open, sure) = match self.best.bound(i, of.form.question) {
-            None => (u128::MAX, 0),
-            Some(bound) => of.decide(i, block, bound, values),
-        };
-        let all = u128::MAX >> (BLOCK - run.len());
-        let (open, sure) = (open & all, sure & all);
-        let looked = (open | sure).count_ones();
-        if looked < run.len() as u32 {
-            self.best.skip(i, u64::from(run.len() as u32 - looked));
+        let below = of.form.limit(0.0, of.wants_below()).below;
+        let all = if below { f32::INFINITY } else { f32::NEG_INFINITY };
+        let (mut may, mut must) = ([all; BLOCK], [-all; BLOCK]);
+        for (at, i) in rows.clone().enumerate() {
+            if let Some(Limit { between: (lo, hi), .. }) = self.limits[i - self.start] {
+                let slack = |z: f64| of.error(i, cols.start / BLOCK, z);
+                // Outward for what may match, inward for what must.
+                (may[at], must[at]) = match below {
+                    true => (up(hi + slack(hi)), down(lo - slack(lo))),
+                    false => (down(lo - slack(lo)), up(hi + slack(hi))),
+                };
+            }
         }
-        if open | sure != 0 {
-            self.look(i, block, run, open, sure);
+        let rows = rows.len();
+        meets(of.isa, &self.cells, BLOCK, cols.len(), &may[..rows], below, &mut self.open);
+        if let Question::Match { .. } = of.form.question {
+            meets(of.isa, &self.cells, BLOCK, cols.len(), &must[..rows], below, &mut self.sure);
+            self.open.iter_mut().zip(&self.sure).for_each(|(open, sure)| *open &= !sure);
         }
     }
-    /// Takes the pairs that surely match, and those left open as their exact values say. Bit l is column run.start + l.
-    fn look(&mut self, i: usize, block: usize, run: &Range<usize>, open: u128, sure: u128) {
+    /// Decides about `pairs` pairs of row `i`: those of the bits are looked at. Bit l is column first + l, the first of a
+    /// block.
+    #[inline(always)]
+    fn row(&mut self, i: usize, first: usize, pairs: u64, open: u128, sure: u128) {
+        let looked = u64::from((open | sure).count_ones());
+        if looked < pairs {
+            self.best.skip(i, pairs - looked);
+        }
+        if looked > 0 {
+            self.look(i, first, open, sure);
+        }
+    }
+    /// Takes the pairs that surely match, and those left open as their exact values say.
+    fn look(&mut self, i: usize, first: usize, open: u128, sure: u128) {
         let of = self.of;
         let with_values = !matches!(&self.best, Best::Select(Select { value: None, .. }, _));
         let needed = if with_values { open | sure } else { open };
-        let lane = run.start - block * BLOCK;
         if needed != 0 {
-            let shifted = needed << lane;
-            let strips = (0..BLOCK / STRIP).filter(|t| shifted >> (t * STRIP) & 0xff != 0).fold(0u16, |w, t| w | 1 << t);
+            let strips = (0..BLOCK / STRIP).filter(|t| needed >> (t * STRIP) & 0xff != 0).fold(0u16, |w, t| w | 1 << t);
             let (low, (_, sx, sy)) = (&of.job.low, of.form.zip);
-            let y = &of.y.block(block)[sy * low.dim * STRIP..];
-            exact(of.isa, of.op, of.x.stream(sx, i), y, low.streams[1].len() * low.dim * STRIP, strips, &mut self.exact);
+            let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
+            exact(
+                of.isa,
+                of.op,
+                of.x.stream(sx, i),
+                y,
+                low.streams[1].len() * low.dim * STRIP,
+                strips,
+                &mut self.exact,
+            );
         }
         let mut left = open | sure;
         while left != 0 {
             let l = left.trailing_zeros() as usize;
             left &= left - 1;
-            let exact = needed >> l & 1 == 1;
-            let value = if exact { of.form.value(self.exact[lane + l]) } else { 0.0 };
-            let matches = sure >> l & 1 == 1 || matched(of.form.question, value);
-            if matches {
-                self.best.take(i, run.start + l, value);
+            let value = if needed >> l & 1 == 1 { of.form.value(self.exact[l]) } else { 0.0 };
+            if sure >> l & 1 == 1 || matched(of.form.question, value) {
+                self.best.take(i, first + l, value);
             } else {
                 self.best.skip(i, 1);
             }
+        }
+        if let Question::Best(_) = of.form.question {
+            self.tighten(i);
         }
     }
     /// Asks for what the matches found so far take.
@@ -277,28 +325,17 @@ fn matched(question: Question, value: f64) -> bool {
 }
 
 impl Screened<'_> {
-    /// The values of a run that are left open, and those that surely match.
-    fn decide(&self, i: usize, block: usize, bound: f64, values: &[f32]) -> (u128, u128) {
-        let below = match self.form.question {
+    /// Whether values below a bound are wanted, else above.
+    fn wants_below(&self) -> bool {
+        match self.form.question {
             Question::Best(smallest) => smallest,
             Question::Match { below, .. } => below,
-        };
-        let Limit { between: (lo, hi), below } = self.form.limit(bound, below);
-        let (relative, tiny) = self.error;
-        let slack = |z: f64| {
-            let scale = self.norms.as_ref().map_or(z.abs(), |[x, y]| x[i] * y[block]);
-            scale * relative + tiny
-        };
-        // Outward for what may match, inward for what must.
-        let (may, must) = if below { (hi + slack(hi), lo - slack(lo)) } else { (lo - slack(lo), hi + slack(hi)) };
-        let may = if below { up(may) } else { down(may) };
-        let may = meets(self.isa, values, may, below);
-        if may == 0 || matches!(self.form.question, Question::Best(_)) {
-            return (may, 0);
         }
-        let must = if below { down(must) } else { up(must) };
-        let must = meets(self.isa, values, must, below);
-        (may & !must, must)
+    }
+    /// What a reduction near `z` of row `i` and a block of columns may err by.
+    fn error(&self, i: usize, block: usize, z: f64) -> f64 {
+        let (relative, tiny) = self.error;
+        self.norms.as_ref().map_or(z.abs(), |[x, y]| x[i] * y[block]) * relative + tiny
     }
 }
 

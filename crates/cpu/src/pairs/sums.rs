@@ -31,14 +31,21 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
     low.made.get(number, || Code::compile(low, program, plan.isa, given, true).ok().map(Arc::new)).as_ref().clone()
 }
 
-/// What the lanes of a row hold of all numbers as eight lanes each; none where a sum is not finite, so that its values must
+/// What the lanes of a row hold of all numbers as eight lanes each; false where a sum is not finite, so that its values must
 /// be looked at one by one.
-pub fn totals<T: Real>(sums: &[T]) -> Option<Vec<[f64; 8]>> {
-    let eight = |lanes: &[T]| -> [f64; 8] {
-        std::array::from_fn(|lane| lanes.iter().skip(lane).step_by(8).map(|v| v.wide()).sum())
-    };
-    let totals: Vec<[f64; 8]> = sums.chunks(lanes::<T>()).map(eight).collect();
-    totals.as_flattened().iter().all(|v| v.is_finite()).then_some(totals)
+pub fn totals<T: Real>(sums: &[T], totals: &mut Vec<[f64; 8]>) -> bool {
+    totals.clear();
+    let mut all = 0.0;
+    for number in sums.chunks_exact(lanes::<T>()) {
+        let mut total = [0.0; 8];
+        for eight in number.chunks_exact(8) {
+            total.iter_mut().zip(eight).for_each(|(t, v)| *t += v.wide());
+        }
+        // Of a lane that is not finite the sum is not a number.
+        all += total.iter().map(|t| t * 0.0).sum::<f64>();
+        totals.push(total);
+    }
+    all == 0.0
 }
 
 /// Credits `totals` of a whole block of columns to row `i` of every fold; `firsts` says where the numbers of a root begin.
