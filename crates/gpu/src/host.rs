@@ -74,7 +74,7 @@ impl<'j> Host<'j> {
         put: &Put<'_>,
     ) -> Result<Pieces> {
         let job = self.job;
-        let mut pieces = pieces(&job.folds, rows, cols);
+        let mut pieces = pieces(&job.folds, rows, cols, job.space.is_half());
         for i in rows.clone() {
             self.unvisited::<T>(i, cols, put)?;
             for run in job.space.columns(i, cols) {
