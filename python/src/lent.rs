@@ -5,6 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use zipfold::cpu::pairs::store::{LONG, copy};
 use zipfold::cpu::pairs::{Sink, Values};
 use zipfold::{Error, Result};
 
@@ -69,11 +70,16 @@ impl Sink for Place {
         if at.checked_add(run).is_none_or(|end| end > self.len) {
             return Err(Error::internal("a tile wrote beyond the array"));
         }
+        let bypass = self.len.saturating_mul(8) >= LONG;
         match (self.start, values) {
             // SAFETY (all four arms): `at + run` was checked against the elements that `_owner` keeps alive, and no other
             // thread writes this run.
-            (Start::F64(to), Values::F64(v)) => unsafe { std::ptr::copy_nonoverlapping(v.as_ptr(), to.add(at), run) },
-            (Start::F32(to), Values::F32(v)) => unsafe { std::ptr::copy_nonoverlapping(v.as_ptr(), to.add(at), run) },
+            (Start::F64(to), Values::F64(v)) => unsafe {
+                copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
+            },
+            (Start::F32(to), Values::F32(v)) => unsafe {
+                copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
+            },
             (Start::F64(to), Values::F32(v)) => {
                 v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
             }

@@ -242,24 +242,28 @@ impl RowPiece {
             lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
         }
         tail.iter().enumerate().for_each(|(k, v)| lanes[k] += v);
-        self.add_sum(fold, row, part, lanes, values.len() as u64);
+        self.add_total(fold, row, part, sum_of_lanes(lanes), values.len() as u64);
     }
-    /// Adds what eight lanes hold of number `part` of `count` values of one row.
+    /// Adds the sums of the numbers of `count` values of one row.
     #[inline]
-    pub fn add_sum(&mut self, fold: &RowFold, row: usize, part: usize, lanes: [f64; 8], count: u64) {
-        let at = row - self.start;
-        let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
-        acc[part] += sum_of_lanes(lanes);
+    pub fn add_totals(&mut self, fold: &RowFold, row: usize, totals: &[f64], count: u64) {
+        totals.iter().enumerate().for_each(|(part, total)| self.add_total(fold, row, part, *total, count));
+    }
+    #[inline]
+    fn add_total(&mut self, fold: &RowFold, row: usize, part: usize, total: f64, count: u64) {
+        let (at, stride) = (row - self.start, fold.stride());
+        self.acc[at * stride + part] += total;
         if part == 0 {
             self.counts[at] += count;
             if fold.op == RowOp::Mean {
-                acc[fold.out_width()] += count as f64;
+                self.acc[at * stride + fold.out_width()] += count as f64;
             }
         }
     }
 }
 
 /// The sum of eight lanes, in a fixed order.
+#[inline]
 pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
     let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])

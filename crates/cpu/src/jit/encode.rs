@@ -1,6 +1,6 @@
 //! Instructions of a placed listing as bytes for AVX-512 or AVX2.
 
-use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, V};
+use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, SUM, V};
 use super::registers::{Place, Placement};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
@@ -295,8 +295,9 @@ impl Writer<'_> {
     fn inst(&mut self, at: usize, inst: &Inst) -> Result<()> {
         match inst.op {
             Op::Start(k) => self.start(k),
-            Op::Loop(_) | Op::Slices(..) => self.begin(at, inst.op),
+            Op::Loop(_) | Op::Slices(..) | Op::Strips => self.begin(at, inst.op),
             Op::End(_) | Op::EndSlices(_) => self.end(at, inst.op),
+            Op::EndStrips => self.next_strips(),
             Op::Call(call, n, out, a, b) => self.call(call, n, [out, a, b]),
             Op::Store => self.store(inst),
             Op::WidenAdd => self.widen_add(inst),
@@ -482,6 +483,34 @@ impl Writer<'_> {
             _ => {}
         }
         self.put(Instruction::with_branch(Code::Jb_rel32_64, label)?)
+    }
+    /// Moves all pointers of lanes to the next strips, and goes on until none are left.
+    fn next_strips(&mut self) -> Result<()> {
+        let Some((label, _)) = self.open.pop() else { return Ok(()) };
+        let geo = self.geo;
+        let lanes = geo.strips * geo.vector();
+        let mut moves = vec![
+            (offset_of!(Head, y), lanes * geo.streams[1] * geo.dim),
+            (offset_of!(Head, y_attr), lanes),
+            (offset_of!(Head, zips), lanes),
+        ];
+        if !geo.sums {
+            moves.push((offset_of!(Head, out), lanes));
+        }
+        for (offset, bytes) in moves {
+            let at = memory(FRAME, Register::None, offset as i64, false);
+            self.put(Instruction::with2(Code::Add_rm64_imm32, at, bytes as i32)?)?;
+        }
+        if geo.sums && !lanes.is_multiple_of(SUM) {
+            // Sums are aligned to their size, so that this is the other half.
+            let at = memory(FRAME, Register::None, offset_of!(Head, out) as i64, false);
+            self.put(Instruction::with2(Code::Xor_rm64_imm32, at, lanes as i32)?)?;
+        }
+        self.step(DELTAS, lanes)?;
+        self.bases()?;
+        let left = memory(FRAME, Register::None, offset_of!(Head, strips) as i64, false);
+        self.put(Instruction::with1(Code::Dec_rm64, left)?)?;
+        self.put(Instruction::with_branch(Code::Jne_rel32_64, label)?)
     }
     fn call(&mut self, call: usize, n: usize, at: [i64; 3]) -> Result<()> {
         self.put(Instruction::with2(Code::Mov_r32_imm32, Register::EDI, call as u32)?)?;

@@ -146,6 +146,10 @@ pub enum Op {
     Slices(usize, usize),
     /// End of it.
     EndSlices(usize),
+    /// Begin of the loop over strips of lanes.
+    Strips,
+    /// End of it: pointers move on to the next strips.
+    EndStrips,
     /// Calls function `.0` on `.1` numbers: results at byte `.2` of the frame, operands at `.3` and `.4`.
     Call(usize, usize, i64, i64, i64),
 }
@@ -168,11 +172,11 @@ impl Op {
     }
     /// Whether a loop begins here.
     pub fn begins(self) -> bool {
-        matches!(self, Op::Loop(_) | Op::Slices(..))
+        matches!(self, Op::Loop(_) | Op::Slices(..) | Op::Strips)
     }
     /// Whether a loop ends here.
     pub fn ends(self) -> bool {
-        matches!(self, Op::End(_) | Op::EndSlices(_))
+        matches!(self, Op::End(_) | Op::EndSlices(_) | Op::EndStrips)
     }
 }
 
@@ -270,6 +274,8 @@ pub struct Head {
     pub pool: *const u8,
     /// End of the current slice, in bytes of components.
     pub slice: u64,
+    /// Strips that are left.
+    pub strips: u64,
 }
 
 /// Bytes of a frame before its slots.

@@ -133,7 +133,7 @@ impl<T: Real> Code<T> {
             unsafe { self.tiles(tile, frame, rows, lanes, operands) };
         }
     }
-    /// Runs a tile over `rows`, strip by strip.
+    /// Runs a tile over `rows`, all strips of each.
     ///
     /// # Safety
     /// As [`Self::run`]; `rows` is a multiple of the tile's.
@@ -150,25 +150,25 @@ impl<T: Real> Code<T> {
         let out_step = geo.out_step() / geo.size;
         // SAFETY: the pages hold a function of this signature at `entry`.
         let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
-        for lane in (lanes.start / wide * wide..lanes.end).step_by(wide) {
-            for row in rows.clone().step_by(geo.rows) {
-                let head = Head {
-                    x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),
-                    x_attr: at.x_attr.wrapping_add(row * geo.attrs).cast(),
-                    y: at.y.wrapping_add(lane * geo.streams[1] * geo.dim).cast(),
-                    y_attr: at.y_attr.wrapping_add(lane).cast(),
-                    vectors: self.vectors.as_ptr().cast(),
-                    deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
-                    zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
-                    out: at.out.wrapping_add(row * geo.numbers * out_step + lane % out_step).cast(),
-                    pool: self.pool.as_ptr().cast(),
-                    slice: 0,
-                };
-                let start = frame.as_mut_ptr().cast::<Head>();
-                // SAFETY: a frame begins with room for its head.
-                unsafe { start.write(head) };
-                function(start);
-            }
+        let lane = lanes.start / wide * wide;
+        for row in rows.step_by(geo.rows).filter(|_| lanes.end > lane) {
+            let head = Head {
+                x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),
+                x_attr: at.x_attr.wrapping_add(row * geo.attrs).cast(),
+                y: at.y.wrapping_add(lane * geo.streams[1] * geo.dim).cast(),
+                y_attr: at.y_attr.wrapping_add(lane).cast(),
+                vectors: self.vectors.as_ptr().cast(),
+                deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
+                zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
+                out: at.out.wrapping_add(row * geo.numbers * out_step + lane % out_step).cast(),
+                pool: self.pool.as_ptr().cast(),
+                slice: 0,
+                strips: (lanes.end - lane).div_ceil(wide) as u64,
+            };
+            let start = frame.as_mut_ptr().cast::<Head>();
+            // SAFETY: a frame begins with room for its head.
+            unsafe { start.write(head) };
+            function(start);
         }
     }
 }

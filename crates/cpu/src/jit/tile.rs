@@ -75,6 +75,7 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
         first: false,
         truths,
     };
+    tile.list.push(Op::Strips, NONE, [Arg::No; 3]);
     tile.list.push(Op::Start(0), NONE, [Arg::No; 3]);
     for one in &steps.loops {
         tile.components(one);
@@ -83,6 +84,8 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
         tile.list.push(Op::Start(0), NONE, [Arg::No; 3]);
     }
     tile.section(&steps.finish, &[]);
+    tile.list.push(Op::EndStrips, NONE, [Arg::No; 3]);
+    // Constants are loaded before the loop.
     let lead = std::mem::take(&mut tile.lead);
     tile.list.insts.splice(0..0, lead);
     (tile.list, tile.frame)

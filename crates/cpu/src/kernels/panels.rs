@@ -1,6 +1,7 @@
 //! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
 
 use crate::simd::Element;
+use rayon::prelude::*;
 
 /// Rows of a panel of the left operand; each of its values is broadcast.
 pub const A_ROWS: usize = 8;
@@ -30,11 +31,11 @@ impl<T: Element> Panels<T> {
         let lines = vec![Line([0; 8]); bytes.div_ceil(size_of::<Line>())];
         let mut panels = Panels { lines, rows, components, width, element: core::marker::PhantomData };
         if components > 0 {
-            for (p, panel) in panels.values_mut().chunks_exact_mut(width * components).enumerate() {
+            panels.values_mut().par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
                 let first = p * width;
                 let held = width.min(rows.saturating_sub(first));
                 pack_panel(panel, width, data, first * stride, stride, held, components);
-            }
+            });
         }
         panels
     }

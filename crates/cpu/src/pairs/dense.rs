@@ -1,7 +1,9 @@
-//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, which costs nothing on
-//! the machines we know and needs no promise that runs are disjoint.
+//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, which needs no promise that
+//! runs are disjoint; whole lines of long results are stored past the caches.
 
+use super::store::{LINE, LONG, stream, streams};
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Numbers that have an atomic of their size.
@@ -40,6 +42,17 @@ shared!(f64, AtomicU64);
 #[derive(Debug)]
 pub struct SharedMatrix<T: Shared>(Vec<T::Atom>);
 
+/// Stores the elements that make up whole lines past the caches; which these are.
+fn stream_lines<T: Shared>(atoms: &[T::Atom], run: &[T]) -> Range<usize> {
+    let (to, size) = (atoms.as_ptr().cast::<u8>().cast_mut(), size_of::<T>());
+    let lead = (to.align_offset(LINE) / size).min(run.len());
+    let lines = (run.len() - lead) * size / LINE;
+    // SAFETY: an atom has the size of its number and may be written through a shared reference; these lines lie within the
+    // atoms and the run. Stores of the machine by other threads to the same numbers would be as with relaxed atomics.
+    unsafe { stream(to.add(lead * size), run.as_ptr().add(lead).cast(), lines) };
+    lead..lead + lines * LINE / size
+}
+
 impl<T: Shared> SharedMatrix<T> {
     /// Takes over a vector (in place).
     pub fn new(items: Vec<T>) -> Self {
@@ -49,7 +62,12 @@ impl<T: Shared> SharedMatrix<T> {
     pub fn put(&self, at: usize, run: &[T]) -> bool {
         match self.0.get(at..at + run.len()) {
             Some(atoms) => {
-                atoms.iter().zip(run).for_each(|(a, v)| v.store(a));
+                let whole = match size_of_val(self.0.as_slice()) >= LONG && streams() {
+                    true => stream_lines(atoms, run),
+                    false => 0..0,
+                };
+                let rest = (0..whole.start).chain(whole.end..run.len());
+                rest.for_each(|at| run[at].store(&atoms[at]));
                 true
             }
             None => false,

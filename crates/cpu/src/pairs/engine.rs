@@ -187,6 +187,7 @@ impl<'j, T: Element> Engine<'j, T> {
         if let Some(gather) = gather {
             gather.end(&self.kept);
         }
+        super::store::settle();
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
 }
@@ -208,7 +209,7 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     mirror: Vec<Vec<T>>,
-    totals: Vec<[f64; 8]>,
+    totals: Vec<f64>,
     held: u64,
 }
 
@@ -299,13 +300,16 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if engine.vm.sums.is_none() || cols.len() < BLOCK {
             return Ok(done);
         }
-        for start in rows.clone().step_by(GROUP) {
+        // Differences in a box are kept for a group of rows at a time.
+        let group = if engine.vm.program.periodic { GROUP } else { BLOCK };
+        for start in rows.clone().step_by(group) {
             engine.go_on()?;
-            let group = start..rows.end.min(start + GROUP);
-            engine.vm.sum(&mut self.scratch, &group, jb);
-            for i in group {
-                if super::sums::totals(self.scratch.sums(i - start), &mut self.totals) {
-                    super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, &self.totals);
+            let group = start..rows.end.min(start + group);
+            let sums = engine.vm.sum(&mut self.scratch, &group, jb);
+            super::sums::totals(super::zips::isa(engine.vm.isa), sums, &mut self.totals);
+            let numbers = self.totals.len() / group.len();
+            for (i, totals) in group.zip(self.totals.chunks_exact(numbers)) {
+                if super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, totals) {
                     self.tally.counted += BLOCK as u64;
                     done[i - rows.start] = true;
                 }

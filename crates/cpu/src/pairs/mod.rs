@@ -9,6 +9,7 @@ pub mod program;
 pub mod prune;
 pub mod rows;
 mod screen;
+pub mod store;
 mod sums;
 pub mod vm;
 pub mod zips;

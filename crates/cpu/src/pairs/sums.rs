@@ -5,9 +5,11 @@
 
 use super::lanes::Real;
 use super::program::Program;
+use super::zips::Dense;
 use crate::jit::{Code, SUM};
+use crate::simd::{Isa, Kernel, Lanes};
 use std::sync::Arc;
-use zipfold_core::fold::{BLOCK, Fold, RowPiece};
+use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Cells, Job};
 use zipfold_plan::Plan;
@@ -20,7 +22,7 @@ pub const fn lanes<T>() -> usize {
 /// Whether every fold of `job` is a plain sum or mean, and some block of columns is whole.
 pub fn serve(job: &Job) -> bool {
     let half = job.space.is_half();
-    let plain = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half));
+    let plain = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
     let whole = job.space.cells == Cells::Cross || job.space.cells == Cells::Square;
     whole && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
 }
@@ -31,30 +33,42 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
     low.made.get(number, || Code::compile(low, program, plan.isa, given, true).ok().map(Arc::new)).as_ref().clone()
 }
 
-/// What the lanes of a row hold of all numbers as eight lanes each; false where a sum is not finite, so that its values must
-/// be looked at one by one.
-pub fn totals<T: Real>(sums: &[T], totals: &mut Vec<[f64; 8]>) -> bool {
+/// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes).
+pub fn totals<T: Dense>(isa: Isa, sums: &[T], totals: &mut Vec<f64>) {
     totals.clear();
-    let mut all = 0.0;
-    for number in sums.chunks_exact(lanes::<T>()) {
-        let mut total = [0.0; 8];
-        for eight in number.chunks_exact(8) {
-            total.iter_mut().zip(eight).for_each(|(t, v)| *t += v.wide());
-        }
-        // Of a lane that is not finite the sum is not a number.
-        all += total.iter().map(|t| t * 0.0).sum::<f64>();
-        totals.push(total);
+    T::dispatch(isa, Totals { sums, totals });
+}
+
+struct Totals<'a, T> {
+    sums: &'a [T],
+    totals: &'a mut Vec<f64>,
+}
+
+impl<T: Dense> Kernel<T> for Totals<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, _: S) {
+        let total = |number: &[T]| {
+            let mut total = [0.0; 8];
+            for eight in number.chunks_exact(8) {
+                total.iter_mut().zip(eight).for_each(|(t, v)| *t += v.wide());
+            }
+            rows::sum_of_lanes(total)
+        };
+        self.totals.extend(self.sums.chunks_exact(lanes::<T>()).map(total));
     }
-    all == 0.0
 }
 
 /// Credits `totals` of a whole block of columns to row `i` of every fold; `firsts` says where the numbers of a root begin.
-pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize], i: usize, totals: &[[f64; 8]]) {
+/// False, and nothing done, where one is not finite, so that its values must be looked at one by one.
+pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize], i: usize, totals: &[f64]) -> bool {
+    if !totals.iter().all(|t| t.is_finite()) {
+        return false;
+    }
     for (fold, pieces) in job.folds.iter().zip(pieces) {
         if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces) {
-            let numbers = &totals[firsts[f.root]..firsts[f.root + 1]];
-            let parts = numbers.iter().enumerate();
-            parts.for_each(|(part, lanes)| by_row.add_sum(f, i, part, *lanes, BLOCK as u64));
+            by_row.add_totals(f, i, &totals[firsts[f.root]..firsts[f.root + 1]], BLOCK as u64);
         }
     }
+    true
 }

@@ -46,11 +46,6 @@ impl<T: Real> Scratch<T> {
         let numbers = self.firsts[self.firsts.len() - 1];
         &self.out.as_chunks().0[self.current * numbers..][..numbers]
     }
-    /// Sums of row `at` of the group, by number and lane.
-    pub fn sums(&self, at: usize) -> &[T] {
-        let row = self.firsts[self.firsts.len() - 1] * sums::lanes::<T>();
-        &self.sums[at * row..][..row]
-    }
     /// Where the numbers of each root begin, and their end.
     pub fn firsts(&self) -> &[usize] {
         &self.firsts
@@ -119,7 +114,7 @@ impl<'j, T: Real> Vm<'j, T> {
             held: None,
             current: 0,
             frame: Aligned::zeros([&self.code, &self.sums].into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
-            sums: Aligned::zeros(if self.sums.is_some() { jit::GROUP * numbers * sums::lanes::<T>() } else { 0 }),
+            sums: Aligned::zeros(if self.sums.is_some() { BLOCK * numbers * sums::lanes::<T>() } else { 0 }),
         }
     }
     /// Rows that are evaluated at once, of results of so many numbers.
@@ -148,13 +143,16 @@ impl<'j, T: Real> Vm<'j, T> {
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Adds up the results of at most [`jit::GROUP`] rows against the whole of a block of y; then read [`Scratch::sums`].
-    pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+    /// Adds up the results of at most [`BLOCK`] rows ([`jit::GROUP`] in a box) against the whole of a block of y: the sums by
+    /// row, number and lane.
+    pub fn sum<'s>(&self, s: &'s mut Scratch<T>, rows: &Range<usize>, block: usize) -> &'s [T] {
+        let len = rows.len() * s.firsts[s.firsts.len() - 1] * sums::lanes::<T>();
         if let Some(code) = &self.sums {
-            s.sums.fill(T::default());
+            s.sums[..len].fill(T::default());
             let out = s.sums.as_mut_ptr();
             self.run(code, s, rows, block, &(0..BLOCK), out);
         }
+        &s.sums[..len]
     }
     /// Runs compiled code over a group of rows; `out` is where it leaves results.
     fn run(
