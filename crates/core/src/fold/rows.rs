@@ -242,23 +242,26 @@ impl RowPiece {
             lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
         }
         tail.iter().enumerate().for_each(|(k, v)| lanes[k] += v);
-        self.add_total(fold, row, part, sum_of_lanes(lanes), values.len() as u64);
-    }
-    /// Adds the sums of the numbers of `count` values of one row.
-    #[inline]
-    pub fn add_totals(&mut self, fold: &RowFold, row: usize, totals: &[f64], count: u64) {
-        totals.iter().enumerate().for_each(|(part, total)| self.add_total(fold, row, part, *total, count));
-    }
-    #[inline]
-    fn add_total(&mut self, fold: &RowFold, row: usize, part: usize, total: f64, count: u64) {
         let (at, stride) = (row - self.start, fold.stride());
-        self.acc[at * stride + part] += total;
+        self.acc[at * stride + part] += sum_of_lanes(lanes);
         if part == 0 {
-            self.counts[at] += count;
+            self.counts[at] += values.len() as u64;
             if fold.op == RowOp::Mean {
-                self.acc[at * stride + fold.out_width()] += count as f64;
+                self.acc[at * stride + fold.out_width()] += values.len() as f64;
             }
         }
+    }
+    /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this fold's from `first` on.
+    pub fn add_rows(&mut self, fold: &RowFold, row: usize, sums: &[f64], (numbers, first): (usize, usize), count: u64) {
+        let (stride, width, at) = (fold.stride(), fold.width, row - self.start);
+        let rows = self.acc[at * stride..].chunks_exact_mut(stride).zip(sums.chunks_exact(numbers));
+        for (acc, sums) in rows {
+            acc.iter_mut().zip(&sums[first..first + width]).for_each(|(a, s)| *a += *s);
+            if fold.op == RowOp::Mean {
+                acc[stride - 1] += count as f64;
+            }
+        }
+        self.counts[at..at + sums.len() / numbers].iter_mut().for_each(|c| *c += count);
     }
 }
 

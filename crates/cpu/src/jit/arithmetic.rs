@@ -150,6 +150,20 @@ impl Tile<'_> {
         });
         self.three(Op::Scale, Arg::V(power), Arg::V(n), Arg::No)
     }
+    /// 2^(a·factor) in single precision with AVX-512: the power of the whole part, and a polynomial of the fraction
+    /// (minimax, 1.1 units in the last place). The product is rounded, as that of a formula is.
+    pub fn power_of_two(&mut self, a: Val, factor: f64) -> V {
+        let factor = self.constant_of(factor);
+        let t = self.two(Op::Mul, factor, a);
+        let rest = self.one(Op::Fraction, Val::V(t));
+        let first = self.number_constant(2.161_291_1e-4);
+        let others = [1.246_784_8e-3, 9.675_452e-3, 5.548_528_2e-2, 0.240_229_31, 0.693_147_06, 1.0];
+        let power = others.into_iter().fold(first, |sum, coefficient| {
+            let coefficient = self.number_constant(coefficient);
+            self.fused(sum, rest, coefficient)
+        });
+        self.three(Op::Scale, Arg::V(power), Arg::V(t), Arg::No)
+    }
     fn blend(&mut self, m: V, no: Val, yes: Val) -> V {
         let no = self.number(no);
         let yes = self.arg(yes);

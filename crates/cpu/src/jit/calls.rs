@@ -108,13 +108,14 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
         Call::Unary(op) => each!(out, a, v => eval::unary(*op, v)),
         Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
         Call::Pow => pairs(out, a, b, number::pow),
-        Call::PowConst => power(out, a, b.first().map_or(1.0, |p| p.wide())),
+        Call::PowConst => power(isa, out, a, b.first().map_or(1.0, |p| p.wide())),
     }
 }
 
 #[inline(always)]
-fn power<T: Real>(out: &mut [T], a: &[T], p: f64) {
+fn power<T: Real>(isa: Isa, out: &mut [T], a: &[T], p: f64) {
     match Power::of(p) {
+        Power::Real(p) if T::power_by_lanes(p, isa, a, out) => {}
         Power::Whole(n) => each!(out, a, v => number::powi(v, n)),
         Power::Halves(n) => each!(out, a, v => number::pow_halves(v, n)),
         Power::Real(p) => each!(out, a, v => number::pow_real(v, p)),

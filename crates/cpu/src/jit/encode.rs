@@ -106,6 +106,12 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
         Op::Scale => {
             of([EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er, EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, INVALID, INVALID])
         }
+        Op::Fraction => of([
+            EVEX_Vreducepd_zmm_k1z_zmmm512b64_imm8_sae,
+            EVEX_Vreduceps_zmm_k1z_zmmm512b32_imm8_sae,
+            INVALID,
+            INVALID,
+        ]),
         Op::Compare(_) => of([
             EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
             EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
@@ -333,7 +339,7 @@ impl Writer<'_> {
                     }
                 }
             }
-            Op::Sqrt | Op::Round(_) => self.unary(inst, to)?,
+            Op::Sqrt | Op::Round(_) | Op::Fraction => self.unary(inst, to)?,
             Op::Blend | Op::Keep | Op::AddIf => self.masked(inst, to)?,
             Op::MaskNot if self.geo.wide => {
                 let a = self.operand(inst.src[0], 0)?;
@@ -359,6 +365,7 @@ impl Writer<'_> {
         let how = match inst.op {
             // Without the exception of inexact results.
             Op::Round(how) => Some(u32::from(how) | 8),
+            Op::Fraction => Some(1 | 8),
             _ => None,
         };
         let made = match (self.in_memory(inst.src[0]), how) {

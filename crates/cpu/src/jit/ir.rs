@@ -112,8 +112,10 @@ pub enum Op {
     Sqrt,
     /// Rounds to integers: 0 to even, 1 down, 2 up.
     Round(u8),
-    /// dst = a · 2^b of a whole number b; AVX-512.
+    /// dst = a · 2^⌊b⌋; AVX-512.
     Scale,
+    /// dst = a − ⌊a⌋, 0 of infinities; AVX-512.
+    Fraction,
     /// dst = mask of a ? b
     Compare(Compare),
     /// dst = a (mask) ? c : b

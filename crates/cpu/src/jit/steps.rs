@@ -39,6 +39,8 @@ pub enum Step {
     Inst(Inst, Option<usize>),
     /// Accumulator `.0` takes its component.
     Fold(usize),
+    /// Register `.2` is 2 to the power of operand `.0` times a number.
+    Power(Src, f64, usize),
     /// Number `.1` of a result is operand `.0`; the component is added where `.2`.
     Out(Src, usize, bool),
 }
@@ -118,11 +120,66 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
         let body = plain(&program.tail).into_iter().chain(tail).collect();
         out.loops.push(Loop { before: scalars, body, folds: vec![] });
     }
+    if single && target.wide {
+        powers(&mut out);
+    }
     out.registers = maker.registers;
     out.crossing = crossing(&out, target);
     let calls = all(&out).any(|s| call(s, target).is_some());
     out.calls = calls;
     Ok(out)
+}
+
+/// Exponentials of a value times a number become powers of two of it, with one product instead of several.
+fn powers(steps: &mut Steps) {
+    let lists = steps.loops.iter_mut().flat_map(|l| [&mut l.before, &mut l.body]).chain([&mut steps.finish]);
+    for list in lists {
+        for at in 0..list.len() {
+            let Step::Inst(Inst { op: Op::Unary(Unary::Exp), dst, src }, None) = list[at] else { continue };
+            let (mut from, mut factor) = (src[0], std::f64::consts::LOG2_E);
+            while let Some((inner, by)) = scaled(&list[..at], from) {
+                (from, factor) = (inner, factor * by);
+            }
+            if from != src[0] && (1e-30..1e30).contains(&factor.abs()) {
+                list[at] = Step::Power(from, factor, dst);
+            }
+        }
+    }
+    while drop_unread(steps) {}
+}
+
+/// A register as another operand times a number, where its instruction is in `list`.
+fn scaled(list: &[Step], of: Src) -> Option<(Src, f64)> {
+    let made = |s: &Step| if let Step::Inst(i, None) = s { (Src::Reg(i.dst) == of).then_some(*i) } else { None };
+    let inst = list.iter().find_map(made)?;
+    match (inst.op, inst.src) {
+        (Op::Unary(Unary::Neg), [a, ..]) => Some((a, -1.0)),
+        (Op::Binary(Binary::Mul), [a, Src::Const(c), _] | [Src::Const(c), a, _]) => Some((a, c)),
+        (Op::Binary(Binary::Div), [a, Src::Const(c), _]) => Some((a, 1.0 / c)),
+        _ => None,
+    }
+}
+
+/// Leaves out what nobody reads any more; whether there was something.
+fn drop_unread(steps: &mut Steps) -> bool {
+    let mut read = vec![];
+    for (list, folds) in steps.loops.iter().flat_map(|l| [(&l.before, &l.folds), (&l.body, &l.folds)]) {
+        list.iter().for_each(|s| read.extend(reads(s, folds)));
+        folds.iter().for_each(|f| {
+            if let Kind::User(_, Some(init)) = &f.kind {
+                read.push(*init)
+            }
+        });
+    }
+    steps.finish.iter().for_each(|s| read.extend(reads(s, &[])));
+    let before: usize = all(steps).count();
+    let wanted = |s: &Step| !matches!(s, Step::Inst(i, None) if !read.contains(&Src::Reg(i.dst)));
+    for one in &mut steps.loops {
+        one.before.retain(wanted);
+        one.body.retain(wanted);
+    }
+    steps.finish.retain(wanted);
+    all(steps).count() < before
 }
 
 fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
@@ -281,7 +338,7 @@ fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
 pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
     match step {
         Step::Inst(i, _) => i.src[..arity(i.op)].to_vec(),
-        Step::Out(src, ..) => vec![*src],
+        Step::Out(src, ..) | Step::Power(src, ..) => vec![*src],
         Step::Fold(f) => match &folds[*f].kind {
             Kind::Fused(a, b) => vec![*a, *b],
             Kind::User(result, _) => vec![*result, folds[*f].src],
@@ -364,9 +421,9 @@ impl Seen {
         for step in list {
             reads(step, folds).iter().for_each(|s| self.read(s));
             self.segment += usize::from(call(step, self.target).is_some());
-            if let Step::Inst(i, _) = step {
+            if let Step::Inst(Inst { dst, .. }, _) | Step::Power(_, _, dst) = step {
                 // Results of a call lie in memory in any case.
-                self.written[i.dst] = self.segment;
+                self.written[*dst] = self.segment;
             }
         }
     }

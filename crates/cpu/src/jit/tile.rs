@@ -431,15 +431,12 @@ impl Tile<'_> {
             Step::Inst(_, of) if self.is_skipped(*of, folds) => {}
             Step::Inst(inst, _) => {
                 let value = self.compute(inst);
-                let at = self.instance();
-                if self.steps.calls && self.steps.crossing[inst.dst] {
-                    let v = self.number(value);
-                    return self.keep(inst.dst, v);
-                }
-                self.env[at][inst.dst] = match value {
-                    Val::Mask(_) if self.truths => Val::V(self.number(value)),
-                    other => other,
-                };
+                self.define(inst.dst, value);
+            }
+            Step::Power(src, factor, dst) => {
+                let a = self.operand(src);
+                let value = self.power_of_two(a, *factor);
+                self.define(*dst, Val::V(value));
             }
             Step::Fold(f) => self.fold(&folds[*f]),
             Step::Out(src, number, by_k) => {
@@ -455,6 +452,18 @@ impl Tile<'_> {
                 self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
             }
         }
+    }
+    /// Sets a register of the current instance.
+    fn define(&mut self, register: usize, value: Val) {
+        if self.steps.calls && self.steps.crossing[register] {
+            let v = self.number(value);
+            return self.keep(register, v);
+        }
+        let at = self.instance();
+        self.env[at][register] = match value {
+            Val::Mask(_) if self.truths => Val::V(self.number(value)),
+            other => other,
+        };
     }
     /// An accumulator takes a component.
     fn fold(&mut self, fold: &Fold) {

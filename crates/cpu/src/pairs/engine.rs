@@ -140,7 +140,8 @@ impl<'j, T: Element> Engine<'j, T> {
         let adds = code.is_some() && super::sums::serve(job);
         let sums = if adds { super::sums::compiled(plan, low, &program, zips.is_some()) } else { None };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
-        let y = Rows::by_strip(low, job.other(), lanes);
+        let vectors = zips.is_none() || program.reads_vectors();
+        let y = Rows::by_strip(low, job.other(), lanes, vectors);
         engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
@@ -307,15 +308,27 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             let group = start..rows.end.min(start + group);
             let sums = engine.vm.sum(&mut self.scratch, &group, jb);
             super::sums::totals(super::zips::isa(engine.vm.isa), sums, &mut self.totals);
-            let numbers = self.totals.len() / group.len();
-            for (i, totals) in group.zip(self.totals.chunks_exact(numbers)) {
-                if super::sums::credit(engine.job, &mut self.pieces, self.scratch.firsts(), i, totals) {
-                    self.tally.counted += BLOCK as u64;
-                    done[i - rows.start] = true;
-                }
+            // All rows together, or else those that can be.
+            if self.credit(&group, 0, &mut done[group.start - rows.start..]) {
+                continue;
+            }
+            for (at, i) in group.enumerate() {
+                self.credit(&(i..i + 1), at, &mut done[i - rows.start..]);
             }
         }
         Ok(done)
+    }
+    /// Credits totals, of which those of `rows` begin at row `at`; whether it could be done.
+    fn credit(&mut self, rows: &Range<usize>, at: usize, done: &mut [bool]) -> bool {
+        let firsts = self.scratch.firsts();
+        let numbers = firsts[firsts.len() - 1];
+        let totals = &self.totals[at * numbers..][..rows.len() * numbers];
+        if !super::sums::credit(self.engine.job, &mut self.pieces, firsts, rows.start, totals) {
+            return false;
+        }
+        self.tally.counted += (BLOCK * rows.len()) as u64;
+        done[..rows.len()].fill(true);
+        true
     }
     /// A cell of the diagonal that is not visited is NaN in a matrix.
     fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {

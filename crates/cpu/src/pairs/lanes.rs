@@ -38,6 +38,9 @@ pub trait Real: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 's
     /// Exponentials or logarithms of numbers with the lanes of `isa`, within a unit in the last place. False, and nothing
     /// done, for other functions and in double precision, which has the bits of the scalar functions.
     fn by_lanes(op: Unary, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
+    /// Powers by an exponent that is no small one, of numbers of any sign, with the lanes of `isa`. False, and nothing done,
+    /// in double precision.
+    fn power_by_lanes(p: f64, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;
 }
@@ -53,8 +56,24 @@ fn single_by_lanes(op: Unary, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
     true
 }
 
+/// Numbers whose powers are taken together.
+const POWERS: usize = 32;
+
+/// In double precision, so that the rounding of the logarithm does not show.
+fn single_power(p: f64, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
+    for (of, out) in of.chunks(POWERS).zip(out.chunks_mut(POWERS)) {
+        let mut wide = [1.0f64; POWERS];
+        wide.iter_mut().zip(of).for_each(|(w, v)| *w = f64::from(*v));
+        math::ln_in_place(isa, &mut wide);
+        wide.iter_mut().for_each(|w| *w *= p);
+        math::exp_in_place(isa, &mut wide);
+        out.iter_mut().zip(wide).for_each(|(o, w)| *o = w as f32);
+    }
+    true
+}
+
 macro_rules! real {
-    ($t:ty, $bits:ty, $slice:expr, $kind:ident, $by_lanes:expr) => {
+    ($t:ty, $bits:ty, $slice:expr, $kind:ident, $by_lanes:expr, $power:expr) => {
         impl Real for $t {
             fn of_bits(bits: u64) -> Self {
                 <$t>::from_bits(bits as $bits)
@@ -97,12 +116,15 @@ macro_rules! real {
             fn by_lanes(op: Unary, isa: Isa, of: &[$t], out: &mut [$t]) -> bool {
                 $by_lanes(op, isa, of, out)
             }
+            fn power_by_lanes(p: f64, isa: Isa, of: &[$t], out: &mut [$t]) -> bool {
+                $power(p, isa, of, out)
+            }
             const SLICE: usize = $slice;
         }
     };
 }
-real!(f64, u64, 0, F64, |_, _, _, _| false);
-real!(f32, u32, 128, F32, single_by_lanes);
+real!(f64, u64, 0, F64, |_, _, _, _| false, |_, _, _, _| false);
+real!(f32, u32, 128, F32, single_by_lanes, single_power);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]

@@ -89,6 +89,22 @@ pub struct Program {
     pub periodic: bool,
 }
 
+impl Program {
+    /// Whether vectors of rows are read where recognised reductions are given.
+    pub fn reads_vectors(&self) -> bool {
+        let body = |s: &StageProgram| !s.body.is_empty() || s.accs.iter().any(|a| !matches!(a, Acc::Zip(..)));
+        self.periodic
+            || !self.tail.is_empty()
+            || self.stages.iter().any(body)
+            || self.roots.iter().any(|r| r.iter().any(is_vector))
+    }
+}
+
+/// Whether an operand is a component of a vector.
+fn is_vector(src: &Src) -> bool {
+    matches!(src, Src::XStream(_) | Src::YStream(_) | Src::Vector(_))
+}
+
 struct Compiler<'l> {
     low: &'l Lowered,
     regs: HashMap<Id, usize>,

@@ -85,9 +85,12 @@ impl<T: Real> Rows<T> {
         out.rows = Held::Own(hoisted);
         out
     }
-    /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
-    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize) -> Self {
-        let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
+    /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it. Of vectors that nobody reads, none are made.
+    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, vectors: bool) -> Self {
+        let (streams, attrs) = (if vectors { low.streams[1].len() } else { 0 }, low.attrs[1].len());
+        if streams + attrs == 0 {
+            return Self::empty(low.dim, 0, 0);
+        }
         let blocks = table.rows().div_ceil(BLOCK);
         let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
         let wide = BLOCK * streams * low.dim;

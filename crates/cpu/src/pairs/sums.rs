@@ -59,15 +59,17 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
     }
 }
 
-/// Credits `totals` of a whole block of columns to row `i` of every fold; `firsts` says where the numbers of a root begin.
-/// False, and nothing done, where one is not finite, so that its values must be looked at one by one.
-pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize], i: usize, totals: &[f64]) -> bool {
-    if !totals.iter().all(|t| t.is_finite()) {
+/// Credits `totals` of a whole block of columns to consecutive rows from `row`, `numbers` each; `firsts` says where the
+/// numbers of a root begin. False, and nothing done, where one is not finite, so that values must be looked at one by one.
+pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize], row: usize, totals: &[f64]) -> bool {
+    // Of a number that is not finite the sum is not 0.
+    if totals.iter().map(|t| t * 0.0).sum::<f64>() != 0.0 {
         return false;
     }
+    let numbers = firsts[firsts.len() - 1];
     for (fold, pieces) in job.folds.iter().zip(pieces) {
         if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces) {
-            by_row.add_totals(f, i, &totals[firsts[f.root]..firsts[f.root + 1]], BLOCK as u64);
+            by_row.add_rows(f, row, totals, (numbers, firsts[f.root]), BLOCK as u64);
         }
     }
     true
