@@ -12,26 +12,27 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 struct Mix {
     plain: f64,
     divisions: f64,
-    /// Cycles of calls, a lane.
-    calls: f64,
+    /// Cycles of functions, a lane: in double and in single precision.
+    calls: [f64; 2],
 }
 
 impl Mix {
     fn plus(self, o: Mix) -> Mix {
-        Mix { plain: self.plain + o.plain, divisions: self.divisions + o.divisions, calls: self.calls + o.calls }
+        let calls = [self.calls[0] + o.calls[0], self.calls[1] + o.calls[1]];
+        Mix { plain: self.plain + o.plain, divisions: self.divisions + o.divisions, calls }
     }
     fn times(self, n: f64) -> Mix {
-        Mix { plain: self.plain * n, divisions: self.divisions * n, calls: self.calls * n }
+        Mix { plain: self.plain * n, divisions: self.divisions * n, calls: self.calls.map(|c| c * n) }
     }
 }
 
 const fn plain(plain: f64) -> Mix {
-    Mix { plain, divisions: 0.0, calls: 0.0 }
+    Mix { plain, divisions: 0.0, calls: [0.0; 2] }
 }
 const fn division(plain: f64) -> Mix {
-    Mix { plain, divisions: 1.0, calls: 0.0 }
+    Mix { plain, divisions: 1.0, calls: [0.0; 2] }
 }
-const fn call(calls: f64) -> Mix {
+const fn call(calls: [f64; 2]) -> Mix {
     Mix { plain: 0.0, divisions: 0.0, calls }
 }
 
@@ -102,7 +103,7 @@ fn mixes(job: &Job, given: bool) -> [Mix; 2] {
 }
 
 fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
-    mix.plain * rates.operation + mix.divisions * rates.division[usize::from(!single)] + mix.calls * lanes
+    mix.plain * rates.operation + mix.divisions * rates.division[usize::from(!single)] + mix.calls[usize::from(single)] * lanes
 }
 
 /// Cycles of one vector of pairs.
@@ -111,7 +112,7 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     let dim = work.job.low.dim as f64;
     if work.family == "vm" {
         let all = component.times(dim).plus(pair);
-        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls * work.lanes();
+        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes();
     }
     let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
     let step = if component == Mix::default() { 0.0 } else { work.rates().step };
@@ -126,7 +127,7 @@ pub(super) fn term(work: &Work<'_>) -> Term {
     let parts = [
         (all.plain * rates.operation, "arithmetic of the formula"),
         (all.divisions * rates.division[usize::from(!work.is_single())], "divisions and roots"),
-        (all.calls * work.lanes(), "functions of the formula"),
+        (all.calls[usize::from(work.is_single())] * work.lanes(), "functions of the formula"),
     ];
     let largest = parts.into_iter().fold((0.0, "arithmetic of the formula"), |a, b| if b.0 > a.0 { b } else { a });
     work.shared(largest.1, work.computed() / work.lanes() * vector(work))

@@ -14,7 +14,7 @@ use crate::machine::{Isa, Machine};
 use crate::prune::Prune;
 use rates::Rates;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
@@ -113,9 +113,7 @@ fn laid(work: &Work<'_>) -> Term {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     let hoisted = (space.n * hoisted(work.job, DEP_X) + space.m * hoisted(work.job, DEP_Y)) * low.dim;
-    // Columns are laid out in panels and in strips.
-    let layouts = if work.family == "dense" { 1.5 } else { 1.0 };
-    work.shared("laying out rows", layouts * (numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED))
+    work.shared("laying out rows", numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED)
 }
 
 /// Operations on every element of a row that are done once a row.
@@ -169,7 +167,8 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     match fold {
         Fold::Matrix { .. } if half => mirrored,
         Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
-        Fold::Rows(f) if f.op == RowOp::Sum && f.weights.is_none() && !half => sum,
+        Fold::Rows(f) if f.sums_runs(half) && work.family != "vm" => rates::ADDED,
+        Fold::Rows(f) if f.sums_runs(half) => sum,
         Fold::Rows(f) => row * f.width as f64,
         Fold::Nearest(_) => nearest,
         Fold::Histogram(h) => bins * h.axes.len() as f64,

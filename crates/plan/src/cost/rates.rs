@@ -30,8 +30,8 @@ pub struct Rates {
 
 /// AVX-512.
 const AVX512: Rates = Rates {
-    dense_single: [2.1, 1.5, 1.03, 1.55, 2.6, 2.1],
-    dense_double: [2.6, 2.6, 2.1, 1.6, 4.2, 2.3],
+    dense_single: [1.93, 1.37, 1.11, 1.45, 2.38, 1.8],
+    dense_double: [2.0, 2.17, 1.46, 1.5, 2.96, 1.9],
     bits: 0.25,
     step: 1.0,
     operation: 0.75,
@@ -73,26 +73,29 @@ pub fn of(isa: Isa) -> &'static Rates {
     }
 }
 
-/// Cycles of a call of `exp`, of `log`, of a power that is no small integer, and of other functions, a lane.
-pub const EXP: f64 = 9.5;
+/// Cycles of `exp`, of `log`, of other functions, and of a power that is no small number, a lane: in double precision by
+/// scalar calls, in single precision by lanes.
+pub const EXP: [f64; 2] = [9.5, 0.9];
 /// See [`EXP`].
-pub const LOG: f64 = 7.0;
+pub const LOG: [f64; 2] = [7.0, 1.6];
 /// See [`EXP`].
-pub const OTHER: f64 = 12.0;
+pub const OTHER: [f64; 2] = [12.0, 12.0];
 /// See [`EXP`].
-pub const POWER: f64 = 85.0;
+pub const POWER: [f64; 2] = [85.0, 7.0];
 
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
 /// neighbours, bins of a general histogram (an axis), matches.
 pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
+/// Cycles of a cell that generated code adds to the sum of its row.
+pub const ADDED: f64 = 0.15;
 
 /// Cycles of a value of single precision that is compared with a bound, with its share of those computed again.
 pub const SCREENED: f64 = 0.5;
 
-/// Cycles of an element of a row that is hoisted and laid out, once for each of its layouts.
+/// Cycles of an element of a row that is hoisted and laid out.
 pub const LAID: f64 = 2.0;
 /// Cycles of an operation on an element of a row, where rows are hoisted by a formula of their own.
-pub const HOISTED: f64 = 26.0;
+pub const HOISTED: f64 = 7.0;
 /// Cycles of a row that is sorted along the curve, and boxed.
 pub const SORTED: f64 = 250.0;
 /// Cycles of the way of a group of points down the boxes, and of a leaf that it looks at.
