@@ -72,17 +72,20 @@ impl Sink for Place {
         }
         let bypass = self.len.saturating_mul(8) >= LONG;
         match (self.start, values) {
-            // SAFETY (all four arms): `at + run` was checked against the elements that `_owner` keeps alive, and no other
-            // thread writes this run.
+            // SAFETY: `at + run` was checked against the elements that `_owner` keeps alive, and no other thread writes this
+            // run.
             (Start::F64(to), Values::F64(v)) => unsafe {
                 copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },
+            // SAFETY: as above.
             (Start::F32(to), Values::F32(v)) => unsafe {
                 copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },
+            // SAFETY: as above.
             (Start::F64(to), Values::F32(v)) => {
                 v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
             }
+            // SAFETY: as above.
             (Start::F32(to), Values::F64(v)) => {
                 v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
             }

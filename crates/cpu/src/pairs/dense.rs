@@ -66,8 +66,9 @@ impl<T: Shared> SharedMatrix<T> {
                     true => stream_lines(atoms, run),
                     false => 0..0,
                 };
-                let rest = (0..whole.start).chain(whole.end..run.len());
-                rest.for_each(|at| run[at].store(&atoms[at]));
+                for rest in [0..whole.start, whole.end..run.len()] {
+                    atoms[rest.clone()].iter().zip(&run[rest]).for_each(|(a, v)| v.store(a));
+                }
                 true
             }
             None => false,

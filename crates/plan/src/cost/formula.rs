@@ -103,7 +103,9 @@ fn mixes(job: &Job, given: bool) -> [Mix; 2] {
 }
 
 fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
-    mix.plain * rates.operation + mix.divisions * rates.division[usize::from(!single)] + mix.calls[usize::from(single)] * lanes
+    mix.plain * rates.operation
+        + mix.divisions * rates.division[usize::from(!single)]
+        + mix.calls[usize::from(single)] * lanes
 }
 
 /// Cycles of one vector of pairs.
