@@ -38,10 +38,14 @@ pub type Placed = (Plan, Option<gpu::Device>);
 /// # Errors
 /// `Device` when a device named outright is missing.
 pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
+    let driver = device::limit(&options.settings, "device.driver")?;
     let opened = match options.device {
         gpu::Wanted::Cpu => return Ok((plan, None)),
-        gpu::Wanted::Device(runtime, index) => gpu::open(runtime, index)?,
-        gpu::Wanted::Auto => match worthwhile(job, &plan).then(best).flatten() {
+        gpu::Wanted::Device(runtime, index) => {
+            drill(runtime, driver)?;
+            gpu::open(runtime, index)?
+        }
+        gpu::Wanted::Auto => match worthwhile(job, &plan).then(|| best(driver)).flatten() {
             Some(device) => device,
             None => return Ok((plan, None)),
         },
@@ -70,7 +74,7 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
 pub fn required(wanted: Wanted) -> Result<gpu::Device> {
     match wanted {
         Wanted::Device(runtime, index) => gpu::open(runtime, index),
-        Wanted::Auto => best().map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
+        Wanted::Auto => best(None).map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
         Wanted::Cpu => {
             let e = Error::request("a pair source runs on devices only").at("--device");
             Err(e.remedy("--device cuda or opencl, or write the pair as a formula: --pair"))
@@ -94,9 +98,20 @@ fn worthwhile(job: &Job, plan: &Plan) -> bool {
     plan.seconds > WORTH && gpu::Engine::folds_on_device(job)
 }
 
+/// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
+fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
+    match (runtime, driver) {
+        (Runtime::Cuda, Some(version)) => {
+            gpu::runtime::cuda::supported(i32::try_from(version).unwrap_or(i32::MAX)).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The first GPU there is; a processor that poses as a device is none.
-fn best() -> Option<gpu::Device> {
+fn best(driver: Option<u64>) -> Option<gpu::Device> {
     [gpu::Runtime::Cuda, gpu::Runtime::OpenCl].into_iter().find_map(|runtime| {
+        drill(runtime, driver).ok()?;
         let facts = gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)?;
         gpu::open(runtime, facts.index).ok()
     })
@@ -167,7 +182,8 @@ impl<T: Element> OnDevice<'_, T> {
             }
         }
         drop(device);
-        self.host.get_or_init(|| Engine::load(self.job, &self.plan)).run(tiles, sink)
+        let tiles = device::host_tiles(self.job, tiles);
+        self.host.get_or_init(|| Engine::load(self.job, &self.plan)).run(&tiles, sink)
     }
 }
 

@@ -19,6 +19,7 @@ use zipfold_cpu::pairs::engine::Element;
 use zipfold_cpu::pairs::{SharedMatrix, Sink, UnitState, Values};
 use zipfold_io::{NpyFile, OutputOptions};
 use zipfold_plan::choose::{dense_bytes, working_bytes};
+use zipfold_plan::device::host_tiling;
 use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
 
 /// How a job is run.
@@ -289,7 +290,9 @@ fn run_typed<T: Typed>(
 fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
     let mut held = vec![
-        options.budget.reserve(working_bytes(job, plan.threads, plan.tiling, plan.prune), "hoisted rows and tiles")?,
+        options
+            .budget
+            .reserve(working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune), "hoisted rows and tiles")?,
     ];
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
