@@ -100,8 +100,7 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
         return Err(e.remedy("8 or 16"));
     }
     let load = loads::chosen(plan, precision)?;
-    let fragments = chosen(plan, "dense.fragments", if piped { 2 } else { 1 }, 2)?;
-    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, fragments };
+    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll: slice };
     if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
         let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
         return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));

@@ -18,7 +18,7 @@ use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{
     Fold, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
 };
-use zipfold_core::pair::tree::Side;
+use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
 use zipfold_plan::sweep as tree;
@@ -350,7 +350,12 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
 /// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
 fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let bounds = Bounds::new(&job.low, ranges.clone());
-    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| bounds.get(*r).is_some())
+    // An exponential may be too inexact to be bounded, and is a number all the same.
+    let number = |id: Id| match job.low.formula.node(id) {
+        Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
+        _ => bounds.get(id).is_some(),
+    };
+    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
 }
 
 /// The roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).

@@ -10,7 +10,7 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 26] = [
+pub const KEYS: [&str; 25] = [
     "device.tile",
     "device.family",
     "device.rows",
@@ -31,7 +31,6 @@ pub const KEYS: [&str; 26] = [
     "tile.diagonal",
     "load.vector",
     "select.output",
-    "dense.fragments",
     "dense.input",
     "dense.slice",
     "dense.blocks",
@@ -290,7 +289,7 @@ const HOME: f64 = 8e9;
 /// Share of the operations that can start which register-blocked tiles do start.
 const TILED: f64 = 0.85;
 /// Products of 16-bit numbers that matrix units add in the place of one operation.
-const MATRIX: f64 = 8.0;
+const MATRIX: f64 = 5.5;
 /// Operations that could start while a unit writes a number of a matrix.
 const WRITE: f64 = 50.0;
 /// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
@@ -364,7 +363,7 @@ fn fold_operations(fold: &Fold, plan: &Plan) -> f64 {
         Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
         Fold::Histogram(h) if plan.choices.get("filter").is_some_and(|v| v == "off") => 60.0 * h.axes.len() as f64,
         Fold::Histogram(h) if fast => 10.0 * h.axes.len() as f64,
-        Fold::Histogram(h) => 20.0 * h.axes.len() as f64,
+        Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
         Fold::Select(_) => 14.0,
         Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
         Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,

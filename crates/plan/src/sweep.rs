@@ -109,9 +109,9 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
             Counters::Private(_) => Sweep {
                 blocks: 8,
                 ..shape(
-                    4,
+                    3,
                     1,
-                    "four anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
+                    "three anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
                 )
             },
             Counters::Global => {
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(of(Work::Best(1)), (2, 4));
         assert_eq!(of(Work::Best(10)), (2, 4));
         assert_eq!(of(Work::Best(1000)), (1, 2));
-        assert_eq!(of(Work::Counters(302)), (4, 1));
+        assert_eq!(of(Work::Counters(302)), (3, 1));
         assert_eq!(of(Work::Counters(1_000_002)), (1, 1));
     }
 

@@ -35,8 +35,8 @@ pub struct Shape {
     pub mirror: bool,
     /// Numbers of a load.
     pub load: usize,
-    /// Components whose numbers are in registers: one, or the next one too.
-    pub fragments: usize,
+    /// Components of a slice in a row without a jump.
+    pub unroll: usize,
 }
 
 /// How slices come into shared memory.
@@ -170,8 +170,15 @@ impl<'l> Text<'l> {
         vec![
             ("LOOP", self.rotation().to_string()),
             ("WORK", self.work()),
-            ("READ_NEXT", self.read(1)),
-            ("READ", self.read(0)),
+            (
+                "ALONG",
+                if self.shape.unroll < self.shape.slice {
+                    format!("ZF_UNROLL_BY({})", self.shape.unroll)
+                } else {
+                    "ZF_UNROLL".into()
+                },
+            ),
+            ("READ", self.read()),
             ("EVERY", self.every(&format!("{{\n{}}}", stage.body))),
             ("XV", (self.streams[0] * self.cells()[0]).to_string()),
             ("YV", (self.streams[1] * self.cells()[1]).to_string()),
@@ -212,10 +219,7 @@ impl<'l> Text<'l> {
     }
     /// The loop over a slice: without a test where every slice is whole.
     fn work(&self) -> String {
-        let whole = match self.shape.fragments {
-            1 => include_str!("../kernels/slice.c"),
-            _ => include_str!("../kernels/slice_ahead.c"),
-        };
+        let whole = include_str!("../kernels/slice.c");
         if self.low.dim.is_multiple_of(self.shape.slice) {
             return whole.to_string();
         }
@@ -238,7 +242,7 @@ impl<'l> Text<'l> {
             let cells = self.cells()[side];
             let _ = write!(
                 out,
-                "#define {upper}S(s, k) {lower}v[now][(s) * {cells} + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
+                "#define {upper}S(s, k) {lower}v[(s) * {cells} + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
             );
         }
         self.reduces().for_each(|v| {
@@ -342,8 +346,8 @@ impl<'l> Text<'l> {
             )
         })
     }
-    /// Reads the numbers of component `kk` of the slice into registers `to`.
-    fn read(&self, to: usize) -> String {
+    /// Reads the numbers of component `kk` of the slice into registers.
+    fn read(&self) -> String {
         let (vector, cells) = (self.vector(), self.cells());
         let mut out = String::new();
         for side in 0..2 {
@@ -361,7 +365,7 @@ impl<'l> Text<'l> {
                         self.place(side, s) + row
                     );
                     for (u, lane) in loads::parts(self.lanes).iter().enumerate() {
-                        let _ = write!(out, "{name}[{to}][{}] = v{lane}; ", s * cells[side] + first + u);
+                        let _ = write!(out, "{name}[{}] = v{lane}; ", s * cells[side] + first + u);
                     }
                     out += "}\n";
                 }

@@ -20,6 +20,9 @@ const QUEUE: usize = TILE * TILE / 2;
 const SLICE: usize = 16;
 const STAGES: usize = 2;
 
+/// Components in a row without a jump: loop and fold shall fit the instruction cache together.
+const UNROLL: usize = 4;
+
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
 struct Epilogue {
@@ -34,6 +37,7 @@ struct Epilogue {
     /// For every row of a thread.
     line: String,
     absorb: String,
+    after_line: String,
     settle: String,
     after: String,
     end: String,
@@ -44,8 +48,7 @@ fn tile(job: &Job, runtime: Runtime, load: usize) -> Tile {
     let slice = pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
     let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
     let map = Placing::CROSS;
-    // The folds' own state leaves no registers for the next component.
-    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, fragments: 1 }
+    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll: UNROLL }
 }
 
 /// The kernel `name` that folds `job` with a filter's error `bound` (absolute, relative), or without a filter; `band` decides bins.
@@ -86,6 +89,7 @@ pub fn kernel(
         ("OPEN", fold.open),
         ("LINE", fold.line),
         ("ABSORB", fold.absorb),
+        ("AFTER_LINE", fold.after_line),
         ("SETTLE", fold.settle),
         ("AFTER", fold.after),
         ("END", fold.end),
@@ -146,8 +150,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         ),
         rounds: "(fresh ? 4 : 1)".into(),
         elsewhere: "(fresh && q / 4 != round) || ".into(),
-        line: "const float limit = limits[row];".into(),
-        absorb: format!("{{ const float v = {sign}({value}); if (v <= limit) {ENTER} }}"),
+        line: "const float limit = limits[row];\n                zf_u32 hits = 0u;".into(),
+        absorb: format!("hits |= (zf_u32)({sign}({value}) <= limit) << q;"),
+        after_line: "while (hits != 0u) { const zf_u32 q = ZF_LOWEST(hits), col = q / 4u * 32u + tx * 4u + q % 4u; hits &= hits - 1u; queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col); }".into(),
         settle: emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
         after: "fresh = 0;".into(),
         end: if nearest::is_heap(f) { "if (a_mine < a1) zf_settle(near_v, near_i, slot, lanes);".into() } else { String::new() },

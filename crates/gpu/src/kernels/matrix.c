@@ -37,9 +37,9 @@ ZF_KERNEL ZF_BOUNDS(128, 2) void @NAME@(ZF_IN(zf_u4) x, ZF_IN(zf_u4) y, ZF_IN(fl
         zf_multiply_@HALF@(&slices[stage * 1024u], down, over, group, lane, sum);
         stage = stage + 1u == @STAGES@u ? 0u : stage + 1u;
     }
+    const size_t x_first = (size_t)ZF_PANEL_X(i0) * (@XA@u * 128u), y_first = (size_t)ZF_PANEL_Y(j0) * (@YA@u * 128u);
     ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) {
-        const zf_u32 i = i0 + down + m * 16u + e / 2 * 8u + group, j = j0 + over + n * 8u + lane * 2u + e % 2;
-        const size_t x_at = (size_t)ZF_PANEL_X(i) * (@XA@u * 128u) + i % 128u, y_at = (size_t)ZF_PANEL_Y(j) * (@YA@u * 128u) + j % 128u;
+        const size_t x_at = x_first + down + m * 16u + e / 2 * 8u + group, y_at = y_first + over + n * 8u + lane * 2u + e % 2;
         (void)x_at; (void)y_at;
         const float @SUM@ = sum[m][n][e];
 @FINISH@

@@ -1,6 +1,5 @@
-            @T@ xv[1][@XV@], yv[1][@YV@];
-            ZF_UNROLL for (zf_u32 kk = 0; kk < @SLICE@u; kk++) {
-                const int now = 0;
+            @ALONG@ for (zf_u32 kk = 0; kk < @SLICE@u; kk++) {
+                @T@ xv[@XV@], yv[@YV@];
 @READ@
 @EVERY@
             }

@@ -39,6 +39,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
 @FINISH@
 @ABSORB@
                 }
+                @AFTER_LINE@
             }
             @SETTLE@
         }
