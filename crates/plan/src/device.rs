@@ -173,21 +173,25 @@ fn is_dense(job: &Job) -> bool {
     job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
 }
 
+fn is_only_dense(job: &Job) -> bool {
+    job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+}
+
 /// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its device.
 pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     if plan.backend == "cpu" {
         return plan.tiling;
     }
-    let most = if is_dense(job) { HOST_SIDE } else { usize::MAX };
+    let most = if is_only_dense(job) { HOST_SIDE } else { usize::MAX };
     let side = |tile: usize, rows: usize| tile.min(rows).clamp(1, most);
     Tiling::new(side(plan.tiling.rows, job.space.n), side(plan.tiling.cols, job.space.m))
 }
 
-/// The tiles in whose place the host walks those of a device: parts of dense results, which have nothing to merge; others as
-/// they are, since sums are merged tile by tile.
-pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Vec<Tile> {
-    if !is_dense(job) {
-        return tiles.to_vec();
+/// The tiles in whose place the host walks those of a device: parts of a dense result alone, which have nothing to merge; none
+/// for other jobs, since sums are merged tile by tile.
+pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
+    if !is_only_dense(job) {
+        return None;
     }
     let cut = |r: &std::ops::Range<usize>| {
         let (start, end) = (r.start, r.end);
@@ -197,7 +201,7 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Vec<Tile> {
         .iter()
         .flat_map(|t| cut(&t.rows).flat_map(|rows| cut(&t.cols).map(move |cols| Tile { rows: rows.clone(), cols })));
     let some = |t: &Tile| !job.space.is_half() || t.cols.end > t.rows.start;
-    parts.filter(some).collect()
+    Some(parts.filter(some).collect())
 }
 
 /// Tiles of a unit of work.

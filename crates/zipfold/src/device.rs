@@ -1,6 +1,7 @@
 //! What folds tiles: the host's processor, or a device with the host behind it when it fails.
 
 use crate::run::Options;
+use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::fold::Fold;
@@ -152,6 +153,13 @@ impl<'j, T: Element> Worker<'j, T> {
             Worker::Device(_) => None,
         }
     }
+    /// Whether a device takes units: one at a time, with all threads of the host at its service.
+    pub fn has_device(&self) -> bool {
+        match self {
+            Worker::Host(_) => false,
+            Worker::Device(on) => on.device.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+        }
+    }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
@@ -182,8 +190,14 @@ impl<T: Element> OnDevice<'_, T> {
             }
         }
         drop(device);
-        let tiles = device::host_tiles(self.job, tiles);
-        self.host.get_or_init(|| Engine::load(self.job, &self.plan)).run(&tiles, sink)
+        let host = self.host.get_or_init(|| Engine::load(self.job, &self.plan));
+        let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink) };
+        // Parts of dense results leave nothing to merge but what was counted.
+        let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink));
+        let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
+        let mut all = parts.next().ok_or_else(|| Error::internal("a unit without tiles"))?;
+        parts.for_each(|part| all.tally.merge(&part.tally));
+        Ok(all)
     }
 }
 
