@@ -20,8 +20,8 @@ const QUEUE: usize = TILE * TILE / 2;
 const SLICE: usize = 16;
 const STAGES: usize = 2;
 
-/// Components in a row without a jump: loop and fold shall fit the instruction cache together.
-const UNROLL: usize = 4;
+/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers.
+const UNROLL: usize = 1;
 
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
