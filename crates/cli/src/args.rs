@@ -29,8 +29,8 @@ pub enum Verb {
     },
     /// Write the kernels that would answer a question, readable and compilable by themselves; needs no GPU
     Emit {
-        /// The dialect: cuda (CUDA C++) or opencl (OpenCL C)
-        #[arg(long, default_value = "cuda", value_parser = ["cuda", "opencl"])]
+        /// The device: cuda, opencl, an architecture (sm_80), or FILE.json with its facts, an entry of `devices --json`
+        #[arg(long, default_value = "cuda")]
         target: String,
         /// The question; its -o names the file, without it standard output.
         #[command(subcommand)]

@@ -12,6 +12,7 @@ mod plot;
 mod report;
 mod show;
 mod skeleton;
+mod target;
 mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};

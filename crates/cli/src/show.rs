@@ -133,6 +133,7 @@ fn device_line(f: &Facts) -> String {
 fn facts(f: &Facts) -> serde_json::Value {
     serde_json::json!({
         "id": f.id(), "name": f.name, "driver": f.driver, "units": f.units, "memory": f.memory, "shared": f.shared,
-        "capability": f.capability, "double": f.double, "host": f.host,
+        "capability": f.capability, "double": f.double, "host": f.host, "clock": f.clock, "largest": f.largest,
+        "threads": f.threads,
     })
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
-use zipfold::device::{Runtime, Wanted};
+use zipfold::device::Wanted;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
@@ -287,18 +287,22 @@ pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
     show::print_line(&zipfold::plan::explain::explain(&job, &plan))
 }
 
-/// Writes the kernels for `problem`.
+/// Writes the kernels for `problem` on a described device, with the plan for it before them.
 pub fn emit(problem: &Problem, args: &RunArgs, target: &str) -> Result<()> {
     use std::io::Write;
+    let facts = crate::target::facts(target)?;
     let budget = budget(args)?;
     let data = read_data(problem, &budget)?;
     let options =
         Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
-    let runtime = if target == "opencl" { Runtime::OpenCl } else { Runtime::Cuda };
-    let sources = zipfold::gpu::engine::sources(&job, &plan, runtime)?;
-    let text: String = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}")).collect();
+    let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.settings)?;
+    zipfold::gpu::engine::check_double(&facts, plan.precision)?;
+    let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
+    let told: String = zipfold::plan::explain::explain(&job, &plan).lines().map(|l| format!("// {l}\n")).collect();
+    let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
+    let text = told + &texts.collect::<String>();
     match args.output.as_deref() {
         None | Some("-") => show::print_line(&text),
         Some(path) => {

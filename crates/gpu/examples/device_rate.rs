@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
 use zipfold_gpu::{Engine, Wanted, open};
+use zipfold_plan::half::Half;
 use zipfold_plan::{Machine, Plan, Tile, choose, device::plan_for};
 
 /// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
@@ -30,11 +31,13 @@ const S: usize = 524_288;
 
 const GAUSS: &str = "exp(-sum((x - y)^2) * 10)";
 const FINE: &str = r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 1.7320508] }] }"#;
+const WIDE: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 8.0] }] }"#;
+const COS: &str = "1 - sum(x * y) / sqrt(sum(x * x) * sum(y * y))";
 const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-const WORKS: [Work; 46] = [
+const WORKS: [Work; 63] = [
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.stages=0,dense.across=8,dense.slice=16"),
     ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
@@ -80,14 +83,33 @@ const WORKS: [Work; 46] = [
     ("join 1M x 1M d=3", MILLION, MILLION, 3, Cells::Cross, L2, JOIN, ""),
     ("join 1M x 1M d=3", MILLION, MILLION, 3, Cells::Cross, L2, JOIN, "select.output=count"),
     ("row minimum d=64", S / 4, S / 4, 64, Cells::Cross, L1, MIN, ""),
+    ("row minimum d=64", S / 4, S / 4, 64, Cells::Cross, L1, MIN, "fold.tiles=sweep"),
     ("nearest 10 d=64", S / 8, S / 8, 64, Cells::Cross, L2, KNN, ""),
+    ("nearest 10 d=64", S / 8, S / 8, 64, Cells::Cross, L2, KNN, "fold.tiles=sweep"),
+    ("gaussian sum d=64", S / 4, S / 4, 64, Cells::Cross, GAUSS, SUM, ""),
+    ("gaussian sum d=64", S / 4, S / 4, 64, Cells::Cross, GAUSS, SUM, "fold.tiles=sweep"),
+    ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, ""),
+    ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, "fold.tiles=sweep"),
+    ("dense dot f16", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
+    ("dense dot f16", N, N, 4096, Cells::Cross, "sum(x * y)", DENSE, ""),
+    ("dense cosine f16", N, N, 512, Cells::Cross, COS, DENSE, ""),
+    ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.input=bf16"),
+    ("triangle dot f16", N, 0, 512, Cells::Diagonal, "sum(x * y)", DENSE, ""),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, "load.vector=1"),
+    ("gaussian sum d=3", S, S, 3, Cells::Cross, GAUSS, SUM, "load.vector=2"),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "load.vector=1"),
+    ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "load.vector=2"),
+    ("sdh 300", N, 0, 3, Cells::Triangle, L2, SDH[1], ""),
+    ("sdh 300", N, 0, 3, Cells::Triangle, L2, SDH[1], "tile.diagonal=balanced"),
 ];
 
-fn table(seed: u64, n: usize, d: usize) -> Table {
+/// Random numbers of 0 to 1, as those of 16 bits where asked.
+fn table(seed: u64, n: usize, d: usize, half: Option<Half>) -> Table {
     let mut state = seed;
     let mut draw = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1u32 << 24) as f32
+        let v = (state >> 40) as f32 / (1u32 << 24) as f32;
+        half.map_or(v, |h| h.value(h.of(v)))
     };
     // INVARIANT: n·d numbers fill n rows of d.
     Table::f32(n, d, (0..n * d).map(|_| draw()).collect()).unwrap()
@@ -100,8 +122,9 @@ fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
     let problem: Problem = toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;
     let precision = if set.contains("f64") { Precision::F64 } else { Precision::F32 };
     let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem };
-    let y = (m > 0).then(|| table(2, scale(m), d));
-    describe(&problem, Data { x: table(1, scale(n), d), y, weights: vec![] })
+    let half = work.0.contains("f16").then_some(Half::F16);
+    let y = (m > 0).then(|| table(2, scale(m), d, half));
+    describe(&problem, Data { x: table(1, scale(n), d, half), y, weights: vec![] })
 }
 
 /// Loads a workload with choices, and hands it on.

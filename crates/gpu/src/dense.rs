@@ -2,8 +2,9 @@
 
 use crate::emit::cells;
 use crate::emit::dense::{self as text, Copying, Shape};
-use crate::emit::header;
 use crate::emit::maps::{Map, Placing, Root};
+use crate::emit::matrix;
+use crate::emit::{header, loads};
 use crate::engine::{Number, Part, Put};
 use crate::points::{chosen, counted};
 use crate::rows::{self, Loaded, Rows};
@@ -15,16 +16,19 @@ use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::half::Half;
 use zipfold_plan::{Plan, Tile};
 
 /// A matrix on the device.
 pub struct Dense<'j> {
     job: &'j Job,
     precision: Precision,
+    /// Rows are multiplied as 16-bit numbers.
+    half: Option<Half>,
     /// For whole rectangles (half spaces: values go to their transposed place too).
     cross: Pass,
     /// For tiles on the diagonal of a half space.
-    half: Option<Pass>,
+    triangle: Option<Pass>,
 }
 
 /// A kernel, and how its grid covers a tile.
@@ -52,13 +56,32 @@ fn is_blocked(job: &Job, plan: &Plan) -> bool {
     text::fits(job) && plan.choices.get("device.family").is_none_or(|f| f != "cells")
 }
 
+/// The 16-bit numbers as which `plan` has rows multiplied.
+pub fn half(plan: &Plan) -> Option<Half> {
+    let name = plan.choices.get("dense.input")?;
+    [Half::F16, Half::Bf16].into_iter().find(|half| half.name() == name)
+}
+
+fn is_mirrored(job: &Job) -> bool {
+    job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. })
+}
+
+/// `placing`, where blocks find tiles.
+fn by_block(placing: Placing) -> Result<Placing> {
+    if placing.by_thread {
+        let e = Error::request("a thread has many cells here").at("--set tile.by");
+        return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
+    }
+    Ok(placing)
+}
+
 /// The shape of the kernel of whole rectangles.
 ///
 /// # Errors
 /// `Request` for settings that make no sense.
 pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
     let (low, precision) = (&job.low, plan.precision);
-    let mirror = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+    let mirror = is_mirrored(job);
     let single = precision == Precision::F32;
     let piped = single && runtime == Runtime::Cuda;
     // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
@@ -76,7 +99,8 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
         let e = Error::request(format!("{across} columns a thread")).at("--set dense.across");
         return Err(e.remedy("8 or 16"));
     }
-    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror };
+    let load = loads::chosen(plan, precision)?;
+    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll: slice };
     if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
         let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
         return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
@@ -93,22 +117,22 @@ pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
         [Fold::Matrix { root } | Fold::Condensed { root }] => *root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
-    let half = if job.space.is_half() { Some(Placing::of(plan)?) } else { None };
-    let named = [Some(("zf_cross", Placing::CROSS)), half.map(|placing| ("zf_half", placing))];
+    let triangle = if job.space.is_half() { Some(Placing::of(plan)?) } else { None };
+    let named = [Some(("zf_cross", Placing::CROSS)), triangle.map(|placing| ("zf_half", placing))];
     let mut source = header(runtime) + &rows::panels(job, rows::is_streamed(plan));
-    if is_blocked(job, plan) {
+    if let Some(half) = half(plan) {
+        source += matrix::functions();
+        for (name, placing) in named.into_iter().flatten() {
+            source += &matrix::kernel(name, job, root, half, by_block(placing)?, is_mirrored(job));
+        }
+    } else if is_blocked(job, plan) {
         let whole = shape(job, plan, runtime)?;
         for (name, map) in named.into_iter().flatten() {
-            if map.by_thread {
-                let e = Error::request("a thread has many cells here").at("--set tile.by");
-                return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
-            }
-            source += &text::kernel(name, job, root, &Shape { map, ..whole });
+            source += &text::kernel(name, job, root, &Shape { map: by_block(map)?, ..whole });
         }
     } else {
-        let mirror = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
         for (name, placing) in named.into_iter().flatten() {
-            source += &cells::kernel(name, job, root, plan.precision, placing, mirror);
+            source += &cells::kernel(name, job, root, plan.precision, placing, is_mirrored(job));
         }
     }
     Ok(source)
@@ -125,7 +149,9 @@ impl<'j> Dense<'j> {
         }
         let runtime = device.facts.runtime;
         let source = source(job, plan, runtime)?;
+        let half = half(plan);
         let (side, threads) = match is_blocked(job, plan) {
+            _ if half.is_some() => (matrix::TILE, matrix::THREADS),
             true => (text::TILE, shape(job, plan, runtime)?.threads()),
             false => (cells::TILE, cells::THREADS),
         };
@@ -136,8 +162,8 @@ impl<'j> Dense<'j> {
             kernels.next().map(|kernel| Pass { kernel, placing, side, threads, table: Mutex::new(None) })
         };
         let cross = pass(Placing::CROSS).ok_or_else(|| Error::internal("no kernel was compiled"))?;
-        let half = if job.space.is_half() { pass(Placing::of(plan)?) } else { None };
-        Ok(Some(Dense { job, precision: plan.precision, cross, half }))
+        let triangle = if job.space.is_half() { pass(Placing::of(plan)?) } else { None };
+        Ok(Some(Dense { job, precision: plan.precision, half, cross, triangle }))
     }
     /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
     ///
@@ -146,15 +172,16 @@ impl<'j> Dense<'j> {
     pub fn run<T: Number>(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let mut tally = Tally::default();
         let mut before = None;
-        for tile in tiles {
+        rows.each(device, tiles, &mut |tile, loaded| {
             let room = self.room(device, tile)?;
-            self.launch(device, rows.of(device, tile)?.get(), tile, &room)?;
+            self.launch(device, loaded, tile, &room)?;
             let done = (tile, room, device.mark()?);
             if let Some(made) = before.replace(done) {
                 self.bring::<T>(device, made, put)?;
             }
             tally.counted += self.job.space.count(&tile.rows, &tile.cols);
-        }
+            Ok(())
+        })?;
         if let Some(made) = before {
             self.bring::<T>(device, made, put)?;
         }
@@ -179,7 +206,7 @@ impl<'j> Dense<'j> {
     /// `Resource` when there is not as much.
     pub fn room(&self, device: &Device, tile: &Tile) -> Result<(Memory, Option<Memory>)> {
         let bytes = tile.rows.len() * tile.cols.len() * self.precision.bytes();
-        let turned = self.half.is_some() && tile.rows != tile.cols;
+        let turned = self.triangle.is_some() && tile.rows != tile.cols;
         Ok((device.allocate(bytes)?, if turned { Some(device.allocate(bytes)?) } else { None }))
     }
     /// Computes a tile into its `room`.
@@ -198,7 +225,7 @@ impl<'j> Dense<'j> {
             return Ok(());
         }
         let on_diagonal = tile.rows == tile.cols;
-        match &self.half {
+        match &self.triangle {
             Some(pass) if on_diagonal => {
                 let across = c.div_ceil(pass.side) as u32;
                 for (x, y, launch) in pass.placing.grids(across) {
@@ -225,7 +252,7 @@ impl<'j> Dense<'j> {
         grid: Grid,
         (across, launch): (u32, u32),
     ) -> Result<()> {
-        let mut args = loaded.inputs(self.precision)?;
+        let mut args = if self.half.is_some() { loaded.halves()? } else { loaded.inputs(self.precision)? };
         args.extend(out.map(Arg::Memory));
         let mut table = pass.table.lock().unwrap_or_else(PoisonError::into_inner);
         if table.as_ref().is_none_or(|(rows, _)| *rows != across) {

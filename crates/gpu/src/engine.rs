@@ -125,10 +125,11 @@ impl<'j> Engine<'j> {
         }
         let precision = plan.precision;
         let on_device = points::folds(job);
-        let narrow = precision == Precision::F32 || on_device;
+        let half = dense::half(plan);
+        let narrow = (precision == Precision::F32 && half.is_none()) || on_device;
         let wide = precision == Precision::F64;
         check_double(&device.facts, precision)?;
-        let rows = Rows::load(job, plan, &device, Kinds { wide, narrow })?;
+        let rows = Rows::load(job, plan, &device, Kinds { wide, narrow, half })?;
         let family = if let Some(dense) = Dense::load(job, plan, &device)? {
             Family::Dense(Box::new(dense))
         } else if let Some(points) = Points::load(job, plan, &device, rows.ranges())? {
@@ -221,19 +222,19 @@ impl<'j> Engine<'j> {
     /// Family *values*: the device computes, the host folds.
     fn by_values<T: Number>(&self, kernel: &Kernel, parts: usize, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let mut host = Host::new(self.job, tiles);
-        for tile in tiles {
-            let rows = self.rows.of(&self.device, tile)?;
+        self.rows.each(&self.device, tiles, &mut |tile, loaded| {
             let line = tile.cols.len().max(1) * parts.max(1) * size_of::<T>();
             let step = (VALUES_AT_A_TIME / line / BLOCK).max(1) * BLOCK;
             let mut from = tile.rows.start;
             while from < tile.rows.end {
                 let to = ((from / BLOCK) * BLOCK + step).min(tile.rows.end);
-                let rectangle = self.rectangle::<T>((kernel, rows.get()), parts, from..to, tile.cols.clone())?;
+                let rectangle = self.rectangle::<T>((kernel, loaded), parts, from..to, tile.cols.clone())?;
                 host.rectangle(&rectangle, put)?;
                 from = to;
             }
             host.end_tile();
-        }
+            Ok(())
+        })?;
         Ok(host.finish())
     }
     fn rectangle<T: Number>(
@@ -274,7 +275,11 @@ fn halves(tile: &Tile) -> Vec<Tile> {
     vec![part(cols.start..middle(cols)), part(middle(cols)..cols.end)]
 }
 
-fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
+/// Whether a device of these facts computes in `precision`.
+///
+/// # Errors
+/// `Device` for one of single precision only.
+pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
     if facts.double || precision == Precision::F32 {
         return Ok(());
     }
@@ -306,7 +311,7 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
     let source = values::source(job, Precision::F64, device.facts.runtime, false);
     let kernels = device.compile(&source, &["zf_values"])?;
-    let loaded = Loaded::all(job, device, Kinds { wide: true, narrow: false })?;
+    let loaded = Loaded::all(job, device, Kinds { wide: true, narrow: false, half: None })?;
     let (n, m) = (job.space.n, job.space.m);
     let parts: usize = (0..job.low.formula.roots.len()).map(|r| job.low.formula.width(r, job.low.dim)).sum();
     let mut items = vec![0.0; parts * n * m];

@@ -1,10 +1,12 @@
 //! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every kernel reads them.
 
+use crate::emit::matrix::{GROUP, groups};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Precision, Table};
+use zipfold_plan::half::Half;
 
 /// Rows of a panel.
 pub const PANEL: usize = 128;
@@ -45,6 +47,25 @@ pub fn pack_panels(low: &Lowered, table: &Table, side: Side, precision: Precisio
         }
     }
     out
+}
+
+/// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and zeros after the last component;
+/// and the hoisted numbers of the rows, in panels of their own.
+pub fn pack_halves(low: &Lowered, table: &Table, side: Side, half: Half, panels: Range<usize>) -> (Vec<u16>, Vec<f32>) {
+    let (groups, attrs) = (groups(low.dim), low.attrs[side as usize].len());
+    let size = PANEL * groups * GROUP;
+    let (mut rows, mut numbers) = (vec![0; panels.len() * size], vec![0.0; panels.len() * PANEL * attrs.max(1)]);
+    let parts = rows.par_chunks_mut(size.max(1)).zip(numbers.par_chunks_mut(PANEL * attrs.max(1)));
+    parts.enumerate().for_each(|(panel, (rows, numbers))| {
+        fill(low, table, side, panels.start + panel, |at, v| {
+            let (w, lane) = (at / PANEL, at % PANEL);
+            match w.checked_sub(low.dim) {
+                None => rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = half.of(v as f32),
+                Some(attr) => numbers[attr * PANEL + lane] = v as f32,
+            }
+        });
+    });
+    (rows, numbers)
 }
 
 fn fill(low: &Lowered, table: &Table, side: Side, panel: usize, mut put: impl FnMut(usize, f64)) {

@@ -6,8 +6,9 @@ use crate::emit::folds::{self, Band};
 use crate::emit::nearest;
 use crate::emit::pair::RootText;
 use crate::emit::select::{self, Output};
+use crate::emit::strip;
 use crate::emit::sweep::{self, FoldText, Input, Shape, THREADS};
-use crate::emit::{header, pair};
+use crate::emit::{dense, header, loads, pair};
 use crate::engine::Part;
 use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
@@ -17,7 +18,7 @@ use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{
     Fold, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
 };
-use zipfold_core::pair::tree::Side;
+use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
 use zipfold_plan::sweep as tree;
@@ -86,6 +87,8 @@ pub fn folds(job: &Job) -> bool {
 struct Filter {
     abs: f64,
     rel: f64,
+    /// The largest value.
+    most: f64,
     maybe: Option<String>,
 }
 
@@ -120,9 +123,7 @@ impl<'j> Points<'j> {
     pub fn run(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile]) -> Result<Part> {
         let mut state = self.identity(tiles);
         let mut tally = Tally::default();
-        for tile in tiles {
-            let window = rows.of(device, tile)?;
-            let loaded = window.get();
+        rows.each(device, tiles, &mut |tile, loaded| {
             // The side of columns first: their pieces precede those of rows.
             for (at, pass) in self.passes.iter().enumerate().rev() {
                 let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
@@ -131,7 +132,8 @@ impl<'j> Points<'j> {
                     tally.merge(&seen);
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(Part { states: vec![state], tally })
     }
     fn identity(&self, tiles: &[Tile]) -> State {
@@ -187,7 +189,7 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
         let widest = tree::width(job, 0).max(tree::width(job, 1));
         let default = tree::sweep(tree::Work::of(job), widest, precision);
         let anchors = chosen(plan, "points.anchors", default.anchors, 8)?;
-        let blocks = chosen(plan, "points.blocks", 1, 16)?;
+        let blocks = chosen(plan, "points.blocks", default.blocks, 16)?;
         let unroll = chosen(plan, "points.unroll", default.unroll, 16)?;
         let input = match plan.choices.get("points.input") {
             Some(text) => Input::parse(text, runtime)?,
@@ -206,10 +208,50 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
             cells,
             clean,
             fast: single,
+            load: loads::chosen(plan, precision)?,
+            balanced: is_balanced(job, plan)?,
+            tiled: false,
+        };
+        let shape = match is_tiled(job, plan, &shape)? {
+            true => Shape { anchors: 1, tiled: true, ..shape },
+            false => shape,
         };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
     }
     Ok(out)
+}
+
+/// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a fold that takes them there.
+fn is_tiled(job: &Job, plan: &Plan, shape: &Shape) -> Result<bool> {
+    let fits =
+        tree::tiles(job) && dense::fits(job) && shape.clean && shape.precision == Precision::F32 && !shape.balanced;
+    let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
+    match plan.choices.get("fold.tiles").map(String::as_str) {
+        None => Ok(fits && tree::width(job, 0).max(tree::width(job, 1)) > tree::HELD),
+        Some("sweep") => Ok(false),
+        Some("dense") if fits => Ok(true),
+        Some("dense") => {
+            let e = Error::request("this fold does not take its cells from dense tiles").at("--set fold.tiles");
+            Err(e.remedy("sweep; dense is for sums, extremes, neighbours and histograms of finite single-precision rows of 8 components or more"))
+        }
+        Some(other) => {
+            Err(Error::request(format!("no '{other}' here")).at("--set fold.tiles").remedy("dense or sweep"))
+        }
+    }
+}
+
+/// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's load-balanced diagonal).
+fn is_balanced(job: &Job, plan: &Plan) -> Result<bool> {
+    let odd = |what: String| Error::request(what).at("--set tile.diagonal");
+    match plan.choices.get("tile.diagonal").map(String::as_str) {
+        None | Some("plain") => Ok(false),
+        Some("balanced") if job.space.is_half() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
+        Some("balanced") => {
+            let e = odd("no diagonal whose pairs any thread may take".into());
+            Err(e.remedy("plain; balanced is for histograms of half spaces, --cells triangle or diagonal"))
+        }
+        Some(other) => Err(odd(format!("no '{other}' here")).remedy("plain or balanced")),
+    }
 }
 
 /// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
@@ -298,7 +340,7 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
         return None;
     }
     let b = of(roots[0])?;
-    let found = Filter { abs: b.abs, rel: b.rel, maybe: None };
+    let found = Filter { abs: b.abs, rel: b.rel, most: b.hi, maybe: None };
     if let Fold::Histogram(h) = &job.folds[0] {
         return bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found);
     }
@@ -308,7 +350,12 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
 /// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
 fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let bounds = Bounds::new(&job.low, ranges.clone());
-    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| bounds.get(*r).is_some())
+    // An exponential may be too inexact to be bounded, and is a number all the same.
+    let number = |id: Id| match job.low.formula.node(id) {
+        Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
+        _ => bounds.get(id).is_some(),
+    };
+    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
 }
 
 /// The roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).
@@ -328,16 +375,19 @@ fn filter_predicate(job: &Job, root: usize, bounds: &Bounds<'_>) -> Option<Filte
     let single = text.roots.iter().all(|r| matches!(r, RootText::Numbers(n) if n.len() == 1));
     // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
     let bounded = bounds.covers(low.formula.roots[root]);
-    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, maybe: Some(maybe) })
+    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, most: f64::INFINITY, maybe: Some(maybe) })
 }
 
 fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Option<&Filter>) -> Result<String> {
     let band = filter.map(|f| (f.abs, f.rel));
     let root;
+    if shape.tiled {
+        return tiled_source(job, plan, runtime, shape, filter);
+    }
     let text: FoldText = match &job.folds[0] {
         Fold::Rows(f) if filter.is_some() => {
             root = f.root;
-            nearest::nearest(job, &as_nearest(f), shape, band)
+            nearest::nearest(job, &nearest::of_rows(f), shape, band)
         }
         Fold::Rows(f) => {
             root = f.root;
@@ -362,18 +412,38 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         _ => return Err(Error::internal("a dense fold in family points")),
     };
     let text = folds::with_tally(text, shape);
-    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
-    let lists = match &job.folds[0] {
-        Fold::Rows(f) if shape.filter => nearest::functions(&as_nearest(f), shape),
-        Fold::Nearest(f) => nearest::functions(f, shape),
-        _ => String::new(),
-    };
+    let before = functions(job, shape, root);
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &text);
     if let (Fold::Select(f), true) = (&job.folds[0], counts_first(job, plan)?) {
         let text = select::select(job, f, shape, Output::Place, filter.and_then(|f| f.maybe.as_deref()));
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
-    Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &exact + &lists + &kernels)
+    Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &before + &kernels)
+}
+
+/// Functions that kernels call: the value in double precision where single precision filters, lists of neighbours.
+fn functions(job: &Job, shape: &Shape, root: usize) -> String {
+    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
+    exact
+        + &match &job.folds[0] {
+            Fold::Rows(f) if shape.filter => nearest::functions(&nearest::of_rows(f), shape),
+            Fold::Nearest(f) => nearest::functions(f, shape),
+            _ => String::new(),
+        }
+}
+
+/// The source where cells come from register-blocked tiles.
+fn tiled_source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Option<&Filter>) -> Result<String> {
+    let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
+    let (root, band) = match &job.folds[0] {
+        Fold::Rows(f) => (f.root, None),
+        Fold::Nearest(f) => (f.root, None),
+        Fold::Histogram(h) => (h.axes[0].root, filter.and_then(|f| bin_band(f, h, fast))),
+        _ => return Err(Error::internal("a fold without an epilogue")),
+    };
+    let bound = filter.map(|f| (f.abs, f.rel));
+    let kernel = strip::kernel("zf_sweep", job, shape, runtime, (bound, band));
+    Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &functions(job, shape, root) + &kernel)
 }
 
 /// Whether a join counts its matches first, for comparison with the buffer of pages.
@@ -391,13 +461,7 @@ fn counts_first(job: &Job, plan: &Plan) -> Result<bool> {
 
 fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
     let (lo, rate) = folds::uniform(&h.axes[0])?;
-    Some(Band { lo, rate, squared: h.axes[0].squared, absolute: f.abs, relative: f.rel, fast })
-}
-
-/// A minimum is the nearest of one.
-fn as_nearest(f: &RowFold) -> zipfold_core::fold::Nearest {
-    let largest = matches!(f.op, RowOp::Max | RowOp::Argmax);
-    zipfold_core::fold::Nearest { root: f.root, k: 1, largest, squared: false }
+    Some(Band { lo, rate, squared: h.axes[0].squared, absolute: f.abs, relative: f.rel, fast, most: f.most })
 }
 
 /// Private copies of the counters of a block; none where they are in device memory.
@@ -508,7 +572,7 @@ impl Launch<'_> {
         Ok((v, i, self.tallied(&tally)?))
     }
     fn extremes(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
-        let near = as_nearest(f);
+        let near = nearest::of_rows(f);
         let (values, indices, tally) = self.lists(1)?;
         let n = self.anchors.len();
         let worst = if near.largest { f64::NEG_INFINITY } else { f64::INFINITY };

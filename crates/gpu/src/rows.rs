@@ -1,12 +1,14 @@
 //! The rows of a job on a device: all of them, or those of one tile at a time where they do not fit.
 
 use crate::bound::{Ranges, joined, ranges};
+use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
-use crate::pack::{PANEL, pack_panels};
-use crate::runtime::{Arg, Device, Memory};
+use crate::pack::{PANEL, pack_halves, pack_panels};
+use crate::runtime::{Arg, Device, Mark, Memory, as_bytes};
 use std::ops::Range;
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Error, Job, Precision, Result, Table};
+use zipfold_core::{Blame, Error, Job, Precision, Result};
+use zipfold_plan::half::Half;
 use zipfold_plan::{Plan, Tile};
 
 /// Precisions that kernels read.
@@ -16,6 +18,8 @@ pub struct Kinds {
     pub wide: bool,
     /// Single.
     pub narrow: bool,
+    /// 16-bit numbers, for inner products.
+    pub half: Option<Half>,
 }
 
 /// Packed rows in device memory, in one or both precisions, and constant vectors, behind which stand the first panels of x and
@@ -23,6 +27,8 @@ pub struct Kinds {
 pub struct Loaded {
     wide: Option<[Memory; 3]>,
     narrow: Option<[Memory; 3]>,
+    /// Rows of x and of y, hoisted numbers of both, constants.
+    half: Option<[Memory; 5]>,
 }
 
 /// Numbers past the last panel, since whole slices of components are fetched.
@@ -38,30 +44,81 @@ impl Loaded {
     }
     /// Some rows of x and of y.
     fn window(job: &Job, device: &Device, kinds: Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
+        let loaded = Self::room(job, device, kinds, &rows)?;
+        loaded.fill(job, device, kinds, rows, None)?;
+        Ok(loaded)
+    }
+    /// Memory for some rows of x and of y.
+    fn room(job: &Job, device: &Device, kinds: Kinds, rows: &[Range<usize>; 2]) -> Result<Self> {
+        let low = &job.low;
+        let panels = |side: usize| rows[side].end.div_ceil(PANEL) - rows[side].start / PANEL;
+        let flat = low.constants.iter().map(Vec::len).sum::<usize>() + 2;
+        let packed = |precision: Precision| {
+            let side =
+                |side: usize| device.allocate((panels(side) * PANEL * width(low, side) + SLACK) * precision.bytes());
+            Ok([side(0)?, side(1)?, device.allocate(flat * precision.bytes())?])
+        };
+        let halves = || {
+            let rows = |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
+            let numbers = |side: usize| device.allocate(panels(side) * PANEL * low.attrs[side].len().max(1) * 4);
+            Ok([rows(0)?, rows(1)?, numbers(0)?, numbers(1)?, device.allocate(flat * 4)?])
+        };
+        Ok(Loaded {
+            wide: if kinds.wide { Some(packed(Precision::F64)?) } else { None },
+            narrow: if kinds.narrow { Some(packed(Precision::F32)?) } else { None },
+            half: if kinds.half.is_some() { Some(halves()?) } else { None },
+        })
+    }
+    /// Packs the rows of a [`Self::room`] and copies them there; beside the work after `mark`, if there is one.
+    fn fill(
+        &self,
+        job: &Job,
+        device: &Device,
+        kinds: Kinds,
+        rows: [Range<usize>; 2],
+        mark: Option<&Mark>,
+    ) -> Result<()> {
+        let put = |memory: &Memory, bytes: &[u8]| match mark {
+            _ if bytes.is_empty() => Ok(()),
+            Some(mark) => device.write_beside(memory, bytes, mark),
+            None => device.write(memory, bytes),
+        };
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
         let low = &job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
         flat.extend(panels.iter().map(|p| p.start as f64));
+        let single: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
         let sides = [(Side::X, &job.x, &panels[0]), (Side::Y, job.other(), &panels[1])];
-        let mut out = Loaded { wide: None, narrow: None };
-        if kinds.wide {
-            let side = |(side, table, panels): (Side, &Table, &Range<usize>)| {
+        for (at, (side, table, panels)) in sides.into_iter().enumerate() {
+            if let Some(wide) = &self.wide {
                 let mut rows = pack_panels(low, table, side, Precision::F64, panels.clone()).wide;
                 rows.resize(rows.len() + SLACK, 0.0);
-                device.upload(&rows)
-            };
-            out.wide = Some([side(sides[0])?, side(sides[1])?, device.upload(&flat)?]);
-        }
-        if kinds.narrow {
-            let side = |(side, table, panels): (Side, &Table, &Range<usize>)| {
+                put(&wide[at], as_bytes(&rows))?;
+            }
+            if let Some(narrow) = &self.narrow {
                 let mut rows = pack_panels(low, table, side, Precision::F32, panels.clone()).narrow;
                 rows.resize(rows.len() + SLACK, 0.0);
-                device.upload(&rows)
-            };
-            let flat: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
-            out.narrow = Some([side(sides[0])?, side(sides[1])?, device.upload(&flat)?]);
+                put(&narrow[at], as_bytes(&rows))?;
+            }
+            if let (Some(memories), Some(half)) = (&self.half, kinds.half) {
+                let (rows, numbers) = pack_halves(low, table, side, half, panels.clone());
+                put(&memories[at], as_bytes(&rows))?;
+                put(&memories[2 + at], as_bytes(&numbers))?;
+            }
         }
-        Ok(out)
+        let constants = [(self.narrow.as_ref().map(|n| &n[2])), (self.half.as_ref().map(|h| &h[4]))];
+        constants.into_iter().flatten().try_for_each(|memory| put(memory, as_bytes(&single)))?;
+        self.wide.as_ref().map_or(Ok(()), |wide| put(&wide[2], as_bytes(&flat)))
+    }
+    /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both, constants.
+    ///
+    /// # Errors
+    /// `Internal` when they were not loaded so.
+    pub fn halves(&self) -> Result<Vec<Arg<'_>>> {
+        match &self.half {
+            Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
+            None => Err(Error::internal("rows of 16-bit numbers that were not loaded")),
+        }
     }
     /// Arguments of a kernel: rows of x, of y, constants.
     ///
@@ -147,6 +204,48 @@ impl<'j> Rows<'j> {
         }
         let rows = [tile.rows.clone(), tile.cols.clone()];
         Ok(Window::Own(Box::new(Loaded::window(self.job, device, self.kinds, rows)?)))
+    }
+    /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next tile are packed and copied beside
+    /// the work on one, as long as the device has room for both.
+    ///
+    /// # Errors
+    /// Those of the device and of `work`.
+    pub fn each<'t>(
+        &self,
+        device: &Device,
+        tiles: &'t [Tile],
+        work: &mut dyn FnMut(&'t Tile, &Loaded) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(held) = &self.held {
+            return tiles.iter().try_for_each(|tile| work(tile, held));
+        }
+        let sides = |tile: &Tile| [tile.rows.clone(), tile.cols.clone()];
+        let mut ready: Option<Loaded> = None;
+        for (at, tile) in tiles.iter().enumerate() {
+            let own = match ready.take() {
+                Some(own) => own,
+                None => Loaded::window(self.job, device, self.kinds, sides(tile))?,
+            };
+            let next = tiles.get(at + 1);
+            let room = next.map(|next| Loaded::room(self.job, device, self.kinds, &sides(next)));
+            let room = match room.transpose() {
+                Err(e) if e.blame() == Blame::Resource => None,
+                room => room?,
+            };
+            let mark = device.mark()?;
+            ready = std::thread::scope(|scope| {
+                let beside = room.zip(next).map(|(room, next)| {
+                    scope
+                        .spawn(move || room.fill(self.job, device, self.kinds, sides(next), Some(&mark)).map(|()| room))
+                });
+                let done = work(tile, &own);
+                let filled = beside.map(|thread| {
+                    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread that copies rows panicked")))
+                });
+                done.and(filled.transpose())
+            })?;
+        }
+        Ok(())
     }
 }
 

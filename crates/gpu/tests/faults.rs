@@ -43,3 +43,13 @@ fn a_missing_run_time_compiler_is_named_with_its_remedy() {
     let said = String::from_utf8_lossy(&again.stdout).to_string() + &String::from_utf8_lossy(&again.stderr);
     assert!(again.status.success() && said.contains("1 passed"), "{said}");
 }
+
+#[test]
+fn a_driver_that_is_too_old_is_named_with_the_oldest_that_will_do() {
+    use zipfold_gpu::runtime::cuda::supported;
+    let e = supported(11080).unwrap_err();
+    assert_eq!(e.blame(), Blame::Device);
+    let text = e.to_string();
+    assert!(text.contains("CUDA 11.8") && text.contains("12.0 or newer") && text.contains("--device cpu"), "{text}");
+    assert_eq!(supported(12000).unwrap(), 12000);
+}

@@ -1,5 +1,6 @@
 //! Kernels compile for NVIDIA architectures without a GPU, and shipped defaults spill no register. SKIPPED without NVRTC.
 
+use rayon::prelude::*;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Cells, Data, Precision, Table, describe};
 use zipfold_gpu::runtime::nvrtc;
@@ -31,67 +32,77 @@ const FOLDS: [&str; 9] = [
     r#"{ kind = "reduce", op = "logsumexp" }"#,
 ];
 
-/// Parts of the list that are compiled by a test each, so that they run beside each other.
-const PARTS: usize = 4;
-
-#[test]
-fn kernels_compile_for_every_architecture_and_spill_nothing_1() {
-    compile(0);
-}
-
-#[test]
-fn kernels_compile_for_every_architecture_and_spill_nothing_2() {
-    compile(1);
-}
-
-#[test]
-fn kernels_compile_for_every_architecture_and_spill_nothing_3() {
-    compile(2);
-}
-
-#[test]
-fn kernels_compile_for_every_architecture_and_spill_nothing_4() {
-    compile(3);
-}
-
-/// Compiles every fold of part `part` of the pairs.
-fn compile(part: usize) {
+/// Compiles the kernels of some of the pairs; at least so many there must be.
+fn check(pairs: std::ops::Range<usize>, least: usize) {
     if !nvrtc::is_present() {
-        eprintln!("SKIPPED kernels_compile_for_every_architecture_and_spill_nothing: no libnvrtc");
+        eprintln!("SKIPPED kernels that compile for every architecture and spill nothing: no libnvrtc");
         return;
     }
-    let mut compiled = 0;
-    let mut failures = vec![];
-    let mine = PAIRS.iter().enumerate().filter(|(at, _)| at % PARTS == part);
-    for (at, (pair, dim)) in mine {
+    let kernels = kernels(pairs);
+    let found = kernels.par_iter().filter_map(|(what, arch, source)| failure(what, *arch, source));
+    let failures: Vec<String> = found.collect();
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), kernels.len(), failures.join("\n"));
+    assert!(kernels.len() >= least, "{} kernels", kernels.len());
+}
+
+#[test]
+fn kernels_of_short_rows_compile_for_every_architecture_and_spill_nothing() {
+    check(0..4, 60);
+}
+
+#[test]
+fn kernels_of_long_rows_compile_for_every_architecture_and_spill_nothing() {
+    check(4..6, 30);
+}
+
+#[test]
+fn kernels_of_products_and_cubes_compile_for_every_architecture_and_spill_nothing() {
+    check(6..8, 30);
+}
+
+#[test]
+fn kernels_of_very_long_rows_compile_for_every_architecture_and_spill_nothing() {
+    check(8..11, 45);
+}
+
+/// What is wrong with a kernel for an architecture, if anything.
+fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
+    match nvrtc::report(source, arch) {
+        Err(e) => Some(format!("{what}: {e}")),
+        Ok(log) => {
+            let spills = log.lines().any(|l| l.contains("spill") && !l.contains(" 0 bytes spill stores"));
+            spills.then(|| format!("{what} sm_{arch} spills: {log}"))
+        }
+    }
+}
+
+/// Some pairs with every fold and precision, each for an architecture: what it is, the architecture, the source.
+fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
+    let mut out = vec![];
+    for (at, (pair, dim)) in PAIRS.iter().enumerate().filter(|(at, _)| pairs.contains(at)) {
         let x = Table::f32(300, *dim, (0..300 * dim).map(|v| (v * 37 % 101) as f32).collect()).unwrap();
         for (f, fold) in FOLDS.iter().enumerate() {
             for precision in [Precision::F32, Precision::F64] {
-                // Every pair and fold for one architecture, the others in turn.
-                let arch = if precision == Precision::F32 { 90 } else { [80, 100][(at + f) % 2] };
-                let cells = [Cells::Diagonal, Cells::Ordered][f % 2];
                 let text =
                     format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
                 let problem: Problem = toml::from_str(&text).unwrap();
+                let cells = [Cells::Diagonal, Cells::Ordered][f % 2];
                 let problem = Problem { precision: Some(precision), cells: Some(cells), ..problem };
                 let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
-                let plan = choose(&job, &Machine::default(), &Default::default()).unwrap();
-                for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
-                    compiled += 1;
-                    match nvrtc::report(&source, arch) {
-                        Err(e) => failures.push(format!("{pair} {fold} {name} {precision:?}: {e}")),
-                        Ok(log) => {
-                            let spills =
-                                log.lines().any(|l| l.contains("spill") && !l.contains(" 0 bytes spill stores"));
-                            if spills {
-                                failures.push(format!("{pair} {fold} {name} {precision:?} sm_{arch} spills: {log}"));
-                            }
-                        }
+                // The matrix units' kernels beside those of single precision.
+                let single = precision == Precision::F32;
+                let half = (pair.contains("sum(x * y)") || pair.contains("cosine")) && f == 0 && single;
+                for input in ["f32", "f16", "bf16"].into_iter().take(if half { 3 } else { 1 }) {
+                    // Single precision for one architecture, the others in turn.
+                    let arch = if single && input == "f32" { 90 } else { [80, 100][(at + f) % 2] };
+                    let mut plan = choose(&job, &Machine::default(), &Default::default()).unwrap();
+                    plan.choices.insert("dense.input".into(), input.into());
+                    for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
+                        out.push((format!("{pair} {fold} {name} {precision:?} {input}"), arch, source));
                     }
                 }
             }
         }
     }
-    assert!(failures.is_empty(), "{} of {compiled}:\n{}", failures.len(), failures.join("\n"));
-    assert!(compiled >= 140 / PARTS, "{compiled} kernels");
+    out
 }

@@ -1,20 +1,22 @@
 //! Facts of a device, and the plan for it.
 
 use crate::choose::{Plan, Settings};
+use crate::half;
 use crate::prune::Prune;
-use crate::sweep::{Counters, FEW, Work, counters, sweep, width};
-use crate::tiles::Tiling;
+use crate::sweep::{Counters, FEW, HELD, Work, counters, sweep, tiles, width};
+use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 20] = [
+pub const KEYS: [&str; 25] = [
     "device.tile",
     "device.family",
     "device.rows",
     "device.memory",
     "device.launches",
+    "device.driver",
     "points.anchors",
     "points.blocks",
     "points.unroll",
@@ -22,10 +24,14 @@ pub const KEYS: [&str; 20] = [
     "hist.copies",
     "bins",
     "filter",
+    "fold.tiles",
     "tile.map",
     "tile.root",
     "tile.by",
+    "tile.diagonal",
+    "load.vector",
     "select.output",
+    "dense.input",
     "dense.slice",
     "dense.blocks",
     "dense.stages",
@@ -83,6 +89,42 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of middling size.
+    pub fn described(runtime: Runtime) -> Self {
+        let gib = |n: u64| n << 30;
+        match runtime {
+            Runtime::Cuda => Facts {
+                runtime,
+                index: 0,
+                name: "NVIDIA H200, described".into(),
+                driver: "CUDA 13.0".into(),
+                units: 132,
+                clock: 1.98e9,
+                memory: gib(140),
+                largest: gib(140),
+                shared: 48 << 10,
+                threads: 1024,
+                capability: 90,
+                double: true,
+                host: false,
+            },
+            Runtime::OpenCl => Facts {
+                runtime,
+                index: 0,
+                name: "an OpenCL GPU, described".into(),
+                driver: "OpenCL 1.2".into(),
+                units: 32,
+                clock: 1.5e9,
+                memory: gib(8),
+                largest: gib(2),
+                shared: 48 << 10,
+                threads: 256,
+                capability: 0,
+                double: true,
+                host: false,
+            },
+        }
+    }
     /// `cuda:0`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.runtime.name(), self.index)
@@ -103,17 +145,67 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
         plan.choices.insert("device.rows".into(), "streamed".into());
         plan.reasons.push("the rows of one tile at a time are on the device".into());
     }
+    if let Some(half) = half::input(job, settings)? {
+        let how =
+            if settings.contains_key("dense.input") { "asked for: numbers are rounded" } else { "every number is one" };
+        plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()));
+        plan.choices.insert("dense.input".into(), half.name().into());
+    }
     if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
         plan.tiling = tiling(job, facts, settings)?;
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
-    plan.tiles_per_unit = 1;
+    // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
+    if !settings.contains_key("unit") {
+        plan.tiles_per_unit = plan.tiles.clamp(1, TOGETHER);
+    }
     plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
     let why = reasons(job, &plan);
     plan.reasons.extend(why);
     predict(job, facts, &mut plan);
     Ok(plan)
 }
+
+/// Sides of the tiles of a dense result that the host walks where a device was to: a device's own are as large as its memory.
+const HOST_SIDE: usize = 1024;
+
+fn is_dense(job: &Job) -> bool {
+    job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+}
+
+fn is_only_dense(job: &Job) -> bool {
+    job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+}
+
+/// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its device.
+pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
+    if plan.backend == "cpu" {
+        return plan.tiling;
+    }
+    let most = if is_only_dense(job) { HOST_SIDE } else { usize::MAX };
+    let side = |tile: usize, rows: usize| tile.min(rows).clamp(1, most);
+    Tiling::new(side(plan.tiling.rows, job.space.n), side(plan.tiling.cols, job.space.m))
+}
+
+/// The tiles in whose place the host walks those of a device: parts of a dense result alone, which have nothing to merge; none
+/// for other jobs, since sums are merged tile by tile.
+pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
+    if !is_only_dense(job) {
+        return None;
+    }
+    let cut = |r: &std::ops::Range<usize>| {
+        let (start, end) = (r.start, r.end);
+        (start..end).step_by(HOST_SIDE).map(move |from| from..(from + HOST_SIDE).min(end))
+    };
+    let parts = tiles
+        .iter()
+        .flat_map(|t| cut(&t.rows).flat_map(|rows| cut(&t.cols).map(move |cols| Tile { rows: rows.clone(), cols })));
+    let some = |t: &Tile| !job.space.is_half() || t.cols.end > t.rows.start;
+    Some(parts.filter(some).collect())
+}
+
+/// Tiles of a unit of work.
+const TOGETHER: usize = 8;
 
 /// Bytes of a packed row of both sides, in both precisions.
 fn row_bytes(job: &Job) -> u64 {
@@ -129,7 +221,7 @@ fn streams(job: &Job, facts: &Facts, choices: &Settings) -> bool {
 }
 
 /// A whole number that `settings` give for `key`: the bytes of device memory to stay within (`device.memory`), the launches
-/// after which the device counts as lost (`device.launches`).
+/// after which the device counts as lost (`device.launches`), the version that the driver counts as (`device.driver`).
 ///
 /// # Errors
 /// `Request` for what is no number.
@@ -141,13 +233,22 @@ pub fn limit(settings: &Settings, key: &str) -> Result<Option<u64>> {
 
 /// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
 fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
-    let dense = job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
-    if !dense {
+    let by_hand = |key: &str| plan.choices.get(key).map(String::as_str);
+    let loads = by_hand("load.vector").map_or("loads of 16 bytes".into(), |v| format!("loads of {v} numbers"));
+    if !is_dense(job) {
         let widest = width(job, 0).max(width(job, 1));
-        return vec![sweep(Work::of(job), widest, job.precision).reason.into()];
+        let leaf = match takes_tiles(job, plan) {
+            true => "rows too wide for registers: cells of register-blocked tiles go straight to the fold",
+            false => sweep(Work::of(job), widest, job.precision).reason,
+        };
+        let mut out = vec![leaf.into(), loads];
+        if by_hand("tile.diagonal") == Some("balanced") {
+            out.push("the pairs of a block's own rows are shared evenly by its threads".into());
+        }
+        return out;
     }
     if !job.space.is_half() {
-        return vec![];
+        return vec![loads];
     }
     let map = plan.choices.get("tile.map").map_or("rb", String::as_str);
     let by_thread = plan.choices.get("tile.by").is_some_and(|by| by == "thread");
@@ -157,7 +258,8 @@ fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
     let side = if job.low.dim >= 8 && !cells { 128 } else { 32 };
     let across = if by_thread { rows } else { rows.div_ceil(side) };
     let (started, useful) = blocks(map, across as u64, by_thread);
-    vec![format!("triangle map {map}: {} of {started} blocks of a diagonal tile do nothing", started - useful)]
+    let idle = started - useful;
+    vec![format!("triangle map {map}: {idle} of {started} blocks of a diagonal tile do nothing"), loads]
 }
 
 /// Threads along a side of a block that find their cells themselves.
@@ -190,10 +292,11 @@ const LANES: f64 = 128.0;
 const HOME: f64 = 8e9;
 /// Share of the operations that can start which register-blocked tiles do start.
 const TILED: f64 = 0.85;
+/// Products of 16-bit numbers that matrix units add in the place of one operation.
+const MATRIX: f64 = 5.5;
 /// Operations that could start while a unit writes a number of a matrix.
 const WRITE: f64 = 50.0;
-/// Numbers of a row that a fold keeps at hand, and operations that could start while one more comes from device memory.
-const HELD: usize = 32;
+/// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
 const FAR: f64 = 10.0;
 /// Cycles of a unit for one level of a row's list of neighbours, when one of them is replaced.
 const LEVEL: f64 = 55.0;
@@ -219,16 +322,30 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
     let fused = if single { fused(job) } else { 0 };
     let pair = ((per_component - fused.min(per_component)) * job.low.dim) as f64;
     let (pair, fold) = match job.folds.first() {
-        Some(Fold::Matrix { .. }) if job.space.is_half() => (pair / TILED, 2.0 * WRITE),
-        Some(Fold::Matrix { .. } | Fold::Condensed { .. }) => (pair / TILED, WRITE),
+        Some(fold @ (Fold::Matrix { .. } | Fold::Condensed { .. })) => {
+            let twice = if job.space.is_half() && matches!(fold, Fold::Matrix { .. }) { 2.0 } else { 1.0 };
+            let halves = plan.choices.get("dense.input").is_some_and(|v| v != "f32");
+            (if halves { job.low.dim as f64 / MATRIX } else { pair / TILED }, twice * WRITE)
+        }
         _ => {
             let far = width(job, 0).max(width(job, 1)) > HELD;
-            let pair = if far { pair.max(FAR * job.low.dim as f64) } else { pair };
+            let pair = match far {
+                true if takes_tiles(job, plan) => pair / TILED,
+                true => pair.max(FAR * job.low.dim as f64),
+                false => pair,
+            };
             (pair, job.folds.iter().map(|f| fold_operations(f, plan)).sum::<f64>())
         }
     };
     let lists: f64 = job.folds.iter().map(|f| list_levels(f, job, facts)).sum();
     (plan.cells as f64 * (pair + per_pair as f64 + fold) / lanes + lists * LEVEL) / cycles
+}
+
+/// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide to be kept at hand.
+fn takes_tiles(job: &Job, plan: &Plan) -> bool {
+    let off = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
+    let wide = width(job, 0).max(width(job, 1)) > HELD;
+    wide && tiles(job) && job.precision == Precision::F32 && !off("fold.tiles", "sweep") && !off("filter", "off")
 }
 
 /// Operations a component that cost nothing on their own: a product that is added at once, a magnitude.
@@ -250,7 +367,7 @@ fn fold_operations(fold: &Fold, plan: &Plan) -> f64 {
         Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
         Fold::Histogram(h) if plan.choices.get("filter").is_some_and(|v| v == "off") => 60.0 * h.axes.len() as f64,
         Fold::Histogram(h) if fast => 10.0 * h.axes.len() as f64,
-        Fold::Histogram(h) => 20.0 * h.axes.len() as f64,
+        Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
         Fold::Select(_) => 14.0,
         Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
         Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
@@ -279,7 +396,7 @@ fn list_levels(fold: &Fold, job: &Job, facts: &Facts) -> f64 {
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller.
 fn tiling(job: &Job, facts: &Facts, settings: &Settings) -> Result<Tiling> {
-    let dense = job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let dense = is_dense(job);
     let side = match settings.get("device.tile") {
         None if facts.host => 1 << 12,
         None if dense => 1 << 14,

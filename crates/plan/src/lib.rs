@@ -6,6 +6,7 @@ pub mod cost;
 pub mod device;
 pub mod explain;
 pub mod family;
+pub mod half;
 pub mod machine;
 pub mod order;
 pub mod prune;

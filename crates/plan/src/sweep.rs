@@ -40,6 +40,24 @@ pub fn width(job: &Job, side: usize) -> usize {
     low.streams[side].len() * low.dim + low.attrs[side].len()
 }
 
+/// Numbers of a row up to which it is kept at hand.
+pub const HELD: usize = 32;
+/// Cells of the grid of a histogram up to which its counters fit beside the slices of a tile.
+const BESIDE: usize = 3000;
+/// Components up to which sums of a tile stay in single precision.
+const LONGEST: usize = 1024;
+
+/// Whether the fold of `job` can take cells from register-blocked tiles.
+pub fn tiles(job: &Job) -> bool {
+    match job.folds.as_slice() {
+        [Fold::Nearest(_)] => true,
+        [Fold::Rows(f)] if f.op == RowOp::Sum => f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST,
+        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax),
+        [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
+        _ => false,
+    }
+}
+
 /// Where counters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
@@ -56,6 +74,8 @@ pub struct Sweep {
     pub anchors: usize,
     /// Steps of whole panels in a row without a jump.
     pub unroll: usize,
+    /// Blocks that should fit a multiprocessor: the registers that a thread may take.
+    pub blocks: usize,
     /// Why.
     pub reason: &'static str,
 }
@@ -70,7 +90,7 @@ pub const SHARED: usize = 32 << 10;
 
 /// The shape for `work` on rows of up to `width` numbers that are swept in `precision`.
 pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
-    let shape = |anchors, unroll, reason| Sweep { anchors, unroll, reason };
+    let shape = |anchors, unroll, reason| Sweep { anchors, unroll, blocks: 1, reason };
     if width > WIDE {
         return shape(1, 2, "a wide row fills the registers: one anchor a thread");
     }
@@ -86,9 +106,14 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
         }
         Work::Best(_) => shape(1, 2, "long lists are bound by memory: one anchor a thread keeps the most threads busy"),
         Work::Counters(cells) => match counters(cells, true) {
-            Counters::Private(_) => {
-                shape(4, 1, "four anchors a load of another; longer loops leave the instruction cache")
-            }
+            Counters::Private(_) => Sweep {
+                blocks: 8,
+                ..shape(
+                    3,
+                    1,
+                    "three anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
+                )
+            },
             Counters::Global => {
                 shape(1, 1, "global atomics set the pace: one anchor a thread keeps the most in flight")
             }
@@ -163,7 +188,7 @@ mod tests {
         assert_eq!(of(Work::Best(1)), (2, 4));
         assert_eq!(of(Work::Best(10)), (2, 4));
         assert_eq!(of(Work::Best(1000)), (1, 2));
-        assert_eq!(of(Work::Counters(302)), (4, 1));
+        assert_eq!(of(Work::Counters(302)), (3, 1));
         assert_eq!(of(Work::Counters(1_000_002)), (1, 1));
     }
 

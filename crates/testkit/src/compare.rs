@@ -69,5 +69,5 @@ pub fn difference(got: &Numbers, wanted: &Numbers, equal: impl Fn(f64, f64) -> b
 
 /// Within `bound`, relative above 1.
 pub fn close(a: f64, b: f64, bound: f64) -> bool {
-    same(a, b) || a == b || (a - b).abs() <= bound * b.abs().max(1.0)
+    same(a, b) || a == b || (b.is_finite() && (a - b).abs() <= bound * b.abs().max(1.0))
 }

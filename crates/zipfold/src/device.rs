@@ -1,6 +1,7 @@
 //! What folds tiles: the host's processor, or a device with the host behind it when it fails.
 
 use crate::run::Options;
+use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::fold::Fold;
@@ -38,10 +39,14 @@ pub type Placed = (Plan, Option<gpu::Device>);
 /// # Errors
 /// `Device` when a device named outright is missing.
 pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
+    let driver = device::limit(&options.settings, "device.driver")?;
     let opened = match options.device {
         gpu::Wanted::Cpu => return Ok((plan, None)),
-        gpu::Wanted::Device(runtime, index) => gpu::open(runtime, index)?,
-        gpu::Wanted::Auto => match worthwhile(job, &plan).then(best).flatten() {
+        gpu::Wanted::Device(runtime, index) => {
+            drill(runtime, driver)?;
+            gpu::open(runtime, index)?
+        }
+        gpu::Wanted::Auto => match worthwhile(job, &plan).then(|| best(driver)).flatten() {
             Some(device) => device,
             None => return Ok((plan, None)),
         },
@@ -70,7 +75,7 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
 pub fn required(wanted: Wanted) -> Result<gpu::Device> {
     match wanted {
         Wanted::Device(runtime, index) => gpu::open(runtime, index),
-        Wanted::Auto => best().map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
+        Wanted::Auto => best(None).map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
         Wanted::Cpu => {
             let e = Error::request("a pair source runs on devices only").at("--device");
             Err(e.remedy("--device cuda or opencl, or write the pair as a formula: --pair"))
@@ -94,9 +99,20 @@ fn worthwhile(job: &Job, plan: &Plan) -> bool {
     plan.seconds > WORTH && gpu::Engine::folds_on_device(job)
 }
 
+/// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
+fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
+    match (runtime, driver) {
+        (Runtime::Cuda, Some(version)) => {
+            gpu::runtime::cuda::supported(i32::try_from(version).unwrap_or(i32::MAX)).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The first GPU there is; a processor that poses as a device is none.
-fn best() -> Option<gpu::Device> {
+fn best(driver: Option<u64>) -> Option<gpu::Device> {
     [gpu::Runtime::Cuda, gpu::Runtime::OpenCl].into_iter().find_map(|runtime| {
+        drill(runtime, driver).ok()?;
         let facts = gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)?;
         gpu::open(runtime, facts.index).ok()
     })
@@ -137,6 +153,13 @@ impl<'j, T: Element> Worker<'j, T> {
             Worker::Device(_) => None,
         }
     }
+    /// Whether a device takes units: one at a time, with all threads of the host at its service.
+    pub fn has_device(&self) -> bool {
+        match self {
+            Worker::Host(_) => false,
+            Worker::Device(on) => on.device.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+        }
+    }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
@@ -167,7 +190,14 @@ impl<T: Element> OnDevice<'_, T> {
             }
         }
         drop(device);
-        self.host.get_or_init(|| Engine::load(self.job, &self.plan)).run(tiles, sink)
+        let host = self.host.get_or_init(|| Engine::load(self.job, &self.plan));
+        let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink) };
+        // Parts of dense results leave nothing to merge but what was counted.
+        let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink));
+        let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
+        let mut all = parts.next().ok_or_else(|| Error::internal("a unit without tiles"))?;
+        parts.for_each(|part| all.tally.merge(&part.tally));
+        Ok(all)
     }
 }
 

@@ -19,6 +19,7 @@ use zipfold_cpu::pairs::engine::Element;
 use zipfold_cpu::pairs::{SharedMatrix, Sink, UnitState, Values};
 use zipfold_io::{NpyFile, OutputOptions};
 use zipfold_plan::choose::{dense_bytes, working_bytes};
+use zipfold_plan::device::host_tiling;
 use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
 
 /// How a job is run.
@@ -289,7 +290,9 @@ fn run_typed<T: Typed>(
 fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
     let mut held = vec![
-        options.budget.reserve(working_bytes(job, plan.threads, plan.tiling, plan.prune), "hoisted rows and tiles")?,
+        options
+            .budget
+            .reserve(working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune), "hoisted rows and tiles")?,
     ];
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
@@ -379,6 +382,18 @@ fn wave_units(plan: &Plan) -> usize {
     plan.threads * if plan.prune.is_on() { 16 } else { 4 }
 }
 
+/// The states of the units of a wave: by all threads, or one after another as long as a device takes them. A thread that waits
+/// for a device's lock would keep others from what the unit under way has them do, or wait for itself.
+fn of_wave<T: Typed>(engine: &Worker<'_, T>, wave: &[&[Tile]], places: &Places<T>) -> Vec<Result<UnitState>> {
+    let mut done = vec![];
+    while done.len() < wave.len() && engine.has_device() {
+        done.push(engine.run(wave[done.len()], places));
+    }
+    let rest: Vec<_> = wave[done.len()..].par_iter().map(|unit| engine.run(unit, places)).collect();
+    done.extend(rest);
+    done
+}
+
 #[allow(clippy::too_many_arguments)]
 fn loop_units<T: Typed>(
     job: &Job,
@@ -411,8 +426,7 @@ fn loop_units<T: Typed>(
         let from = merged.tiles_done;
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
-        let done: Vec<Result<UnitState>> =
-            workers.install(|| wave.par_iter().map(|unit| engine.run(unit, places)).collect());
+        let done: Vec<Result<UnitState>> = workers.install(|| of_wave(engine, &wave, places));
         for unit in done {
             merge_unit(job, &mut merged, unit?, engine.order());
         }

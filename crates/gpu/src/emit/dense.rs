@@ -3,9 +3,9 @@
 //! or 8 × 16 cells each, and d' components a slice.
 
 use super::maps::Placing;
-use super::pair::{RootText, pair_text};
+use super::pair::{RootText, StageText, pair_text};
 use super::values::width;
-use super::{fill, type_name};
+use super::{fill, loads, type_name};
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Reduce};
@@ -33,6 +33,10 @@ pub struct Shape {
     pub map: Placing,
     /// Values also go to their transposed place.
     pub mirror: bool,
+    /// Numbers of a load.
+    pub load: usize,
+    /// Components of a slice in a row without a jump.
+    pub unroll: usize,
 }
 
 /// How slices come into shared memory.
@@ -114,7 +118,6 @@ pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
 /// The kernel `name` for root `root` of `job`.
 pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
     let low = &job.low;
-    let streams = [low.streams[0].len(), low.streams[1].len()];
     let ty = type_name(shape.precision);
     let pair = pair_text(low, None, shape.precision);
     let value = match &pair.roots[root] {
@@ -122,41 +125,17 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         RootText::Components(..) => "0".into(),
     };
     let carry = carries(low, shape.precision);
-    let text = Text { low, shape, streams, lanes: 16 / shape.precision.bytes() };
+    let text = Text::new(low, shape, 0);
     let places = [
-        ("LOOP", text.rotation().to_string()),
-        ("MIRROR", if shape.mirror { include_str!("../kernels/mirror.c").to_string() } else { String::new() }),
         ("NAME", name.to_string()),
         ("THREADS", shape.threads().to_string()),
-        ("TX", (TILE / shape.across).to_string()),
-        ("TN", shape.across.to_string()),
-        ("APART", (TILE / shape.across * 4).to_string()),
-        ("STAGES", shape.copy.stages().to_string()),
-        ("WAIT", (shape.copy.stages() - 2).to_string()),
-        ("COPY", text.copy()),
         ("T", ty.to_string()),
-        ("VECTOR", if shape.precision == Precision::F32 { "zf_f4" } else { "zf_d2" }.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
-        ("SLICE", shape.slice.to_string()),
         ("SHARED", (shape.copy.stages() * text.stage_size()).to_string()),
-        ("FETCHES", text.fetches().to_string()),
         ("MAP", shape.map.text()),
         ("XW", width(low, 0).to_string()),
         ("YW", width(low, 1).to_string()),
         ("START", text.start(&pair.stages[0].start, carry)),
-        (
-            "FETCH",
-            format!(
-                "{} ahead[{}];\n{}",
-                if shape.precision == Precision::F32 { "zf_f4" } else { "zf_d2" },
-                text.fetches(),
-                text.fetch("k0")
-            ),
-        ),
-        ("PUT", text.put()),
-        ("AHEAD", text.fetch("k1")),
-        ("PUT_AHEAD", text.put()),
-        ("INNER", text.inner(&pair.stages[0].body)),
         ("CARRY", if carry { text.carry() } else { String::new() }),
         ("CARRIED", if carry { text.carried() } else { String::new() }),
         ("FINISH", pair.finish.clone()),
@@ -164,23 +143,72 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         ("STORE_ROW", text.store("out", "p", false)),
         ("STORE_COLUMN", text.store("mirror", "q", true)),
     ];
-    text.macros() + &fill(include_str!("../kernels/dense.c"), &places) + &text.no_macros()
+    let mirror = if shape.mirror { include_str!("../kernels/mirror.c") } else { "" };
+    let source = fill(include_str!("../kernels/dense.c"), &[("MIRROR", mirror.to_string())]);
+    let source = fill(&source, &text.places(&pair.stages[0]));
+    text.macros() + &fill(&source, &places) + &text.no_macros()
 }
 
-struct Text<'l> {
+/// The texts of a register-blocked tile.
+pub(super) struct Text<'l> {
     low: &'l Lowered,
     shape: &'l Shape,
     streams: [usize; 2],
-    /// Numbers of a vector of 16 bytes.
+    /// Numbers of a load.
     lanes: usize,
+    /// The side whose rows are those of the tile.
+    rows: usize,
 }
 
-impl Text<'_> {
+impl<'l> Text<'l> {
+    pub(super) fn new(low: &'l Lowered, shape: &'l Shape, rows: usize) -> Self {
+        Text { low, shape, streams: [low.streams[0].len(), low.streams[1].len()], lanes: shape.load, rows }
+    }
+    /// Places of the fragments that bring slices in and work on them.
+    pub(super) fn places(&self, stage: &StageText) -> Vec<(&'static str, String)> {
+        let stages = self.shape.copy.stages();
+        vec![
+            ("LOOP", self.rotation().to_string()),
+            ("WORK", self.work()),
+            (
+                "ALONG",
+                if self.shape.unroll < self.shape.slice {
+                    format!("ZF_UNROLL_BY({})", self.shape.unroll)
+                } else {
+                    "ZF_UNROLL".into()
+                },
+            ),
+            ("READ", self.read()),
+            ("EVERY", self.every(&format!("{{\n{}}}", stage.body))),
+            ("XV", (self.streams[0] * self.cells()[0]).to_string()),
+            ("YV", (self.streams[1] * self.cells()[1]).to_string()),
+            ("STAGES", stages.to_string()),
+            ("WAIT", stages.saturating_sub(2).to_string()),
+            ("COPY", self.copy()),
+            ("VECTOR", self.vector().to_string()),
+            ("SLICE", self.shape.slice.to_string()),
+            ("FETCHES", self.fetches().to_string()),
+            ("FETCH", format!("{} ahead[{}];\n{}", self.vector(), self.fetches(), self.fetch("k0"))),
+            ("PUT", self.put()),
+            ("AHEAD", self.fetch("k1")),
+            ("PUT_AHEAD", self.put()),
+            ("TX", (TILE / self.shape.across).to_string()),
+            ("TN", self.shape.across.to_string()),
+            ("APART", (TILE / self.shape.across * 4).to_string()),
+        ]
+    }
+    fn vector(&self) -> &'static str {
+        loads::vector(self.shape.precision, self.lanes)
+    }
     fn threads(&self) -> usize {
         self.shape.threads() as usize
     }
-    /// Rows and columns of a thread.
+    /// Rows of x and of y of a thread.
     fn cells(&self) -> [usize; 2] {
+        if self.rows == 0 { [8, self.shape.across] } else { [self.shape.across, 8] }
+    }
+    /// Rows and columns of cells of a thread.
+    fn sides(&self) -> [usize; 2] {
         [8, self.shape.across]
     }
     fn rotation(&self) -> &'static str {
@@ -189,18 +217,27 @@ impl Text<'_> {
             Copying::Pipe(_) => include_str!("../kernels/pipe.c"),
         }
     }
+    /// The loop over a slice: without a test where every slice is whole.
+    fn work(&self) -> String {
+        let whole = include_str!("../kernels/slice.c");
+        if self.low.dim.is_multiple_of(self.shape.slice) {
+            return whole.to_string();
+        }
+        fill(include_str!("../kernels/ragged_slices.c"), &[("WHOLE", whole.to_string())])
+    }
     /// All cells of a thread.
     fn every(&self, text: &str) -> String {
-        let [rows, cols] = self.cells();
+        let [rows, cols] = self.sides();
         format!("ZF_UNROLL for (int p = 0; p < {rows}; p++) ZF_UNROLL for (int q = 0; q < {cols}; q++) {text}\n")
     }
     fn reduces(&self) -> impl Iterator<Item = u32> + '_ {
         self.low.stages[0].reduces.iter().map(|id| id.0)
     }
-    fn macros(&self) -> String {
+    pub(super) fn macros(&self) -> String {
         let low = self.low;
         let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + k0 + kk]\n", low.dim, low.dim);
-        for (side, (upper, lower, at)) in [('X', 'x', 'p'), ('Y', 'y', 'q')].into_iter().enumerate() {
+        for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
+            let at = if side == self.rows { 'p' } else { 'q' };
             let attrs = low.streams[side].len() * low.dim;
             let cells = self.cells()[side];
             let _ = write!(
@@ -213,7 +250,7 @@ impl Text<'_> {
         });
         out
     }
-    fn no_macros(&self) -> String {
+    pub(super) fn no_macros(&self) -> String {
         let accs: String = self.reduces().map(|v| format!("#undef v{v}\n")).collect();
         super::values::NO_ACCESS.to_string() + &accs
     }
@@ -225,12 +262,12 @@ impl Text<'_> {
         (self.shape.slice * TILE / self.lanes).div_ceil(self.threads())
     }
     /// Declares the accumulators by the starts `T v7 = …;` of the stage.
-    fn start(&self, starts: &str, carry: bool) -> String {
+    pub(super) fn start(&self, starts: &str, carry: bool) -> String {
         let ty = type_name(self.shape.precision);
         let mut out = String::new();
         for (v, line) in self.reduces().zip(starts.lines()) {
             let first = line.split_once('=').map_or("0", |(_, v)| v.trim_end_matches(';'));
-            let [rows, cols] = self.cells();
+            let [rows, cols] = self.sides();
             let _ = writeln!(out, "{ty} sum{v}[{rows}][{cols}];");
             out += &self.every(&format!("sum{v}[p][q] = {first};"));
             if carry {
@@ -262,7 +299,7 @@ impl Text<'_> {
         }
     }
     fn fetch(&self, k: &str) -> String {
-        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        let vector = self.vector();
         self.each_load(|side, s, r, n| {
             let name = ["x", "y"][side];
             format!(
@@ -278,11 +315,11 @@ impl Text<'_> {
     fn place(&self, side: usize, s: usize) -> usize {
         (if side == 0 { s } else { self.streams[0] + s }) * self.shape.slice * TILE
     }
-    fn stage_size(&self) -> usize {
+    pub(super) fn stage_size(&self) -> usize {
         (self.streams[0] + self.streams[1]) * self.shape.slice * TILE
     }
     fn put(&self) -> String {
-        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        let vector = self.vector();
         self.each_load(|side, s, r, n| {
             format!(
                 "{}*(ZF_SHARED_ARG {vector}*)&slices[stage * {}u + {}u + (tid + {}u) * {}u] = ahead[{n}];\n",
@@ -300,21 +337,22 @@ impl Text<'_> {
             let name = ["x", "y"][side];
             let (from, by) = (r * self.threads(), self.lanes);
             format!(
-                "{}ZF_COPY16(&slices[into * {}u + {}u + (tid + {from}u) * {by}u], &{name}[{name}_panel + ({}u + k1) * (size_t)128 + (tid + {from}u) * {by}u]);\n",
+                "{}ZF_COPY{}(&slices[into * {}u + {}u + (tid + {from}u) * {by}u], &{name}[{name}_panel + ({}u + k1) * (size_t)128 + (tid + {from}u) * {by}u]);\n",
                 self.guard(r),
+                self.lanes * self.shape.precision.bytes(),
                 self.stage_size(),
                 self.place(side, s),
                 s * self.low.dim,
             )
         })
     }
-    fn inner(&self, body: &str) -> String {
-        let ty = type_name(self.shape.precision);
-        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
-        let cells = self.cells();
-        let mut out = format!("{ty} xv[{}], yv[{}];\n", self.streams[0] * cells[0], self.streams[1] * cells[1]);
+    /// Reads the numbers of component `kk` of the slice into registers.
+    fn read(&self) -> String {
+        let (vector, cells) = (self.vector(), self.cells());
+        let mut out = String::new();
         for side in 0..2 {
-            let (name, thread) = [("xv", "ty"), ("yv", "tx")][side];
+            let name = ["xv", "yv"][side];
+            let thread = if side == self.rows { "ty" } else { "tx" };
             for s in 0..self.streams[side] {
                 for part in 0..cells[side] / self.lanes {
                     let first = part * self.lanes;
@@ -326,14 +364,14 @@ impl Text<'_> {
                         self.stage_size(),
                         self.place(side, s) + row
                     );
-                    for (u, lane) in ["x", "y", "z", "w"].iter().enumerate().take(self.lanes) {
-                        let _ = write!(out, "{name}[{}] = v.{lane}; ", s * cells[side] + first + u);
+                    for (u, lane) in loads::parts(self.lanes).iter().enumerate() {
+                        let _ = write!(out, "{name}[{}] = v{lane}; ", s * cells[side] + first + u);
                     }
                     out += "}\n";
                 }
             }
         }
-        out + &self.every(&format!("{{\n{body}}}"))
+        out
     }
     fn carry(&self) -> String {
         let every = CARRY;
@@ -349,17 +387,17 @@ impl Text<'_> {
     /// Stores four cells of a line at `at` by vectors.
     fn store(&self, to: &str, line: &str, column: bool) -> String {
         let mut out = String::new();
-        let vector = if self.lanes == 4 { "zf_f4" } else { "zf_d2" };
+        let vector = self.vector();
         for part in 0..4 / self.lanes {
             let _ = write!(out, "{{ {vector} v; ");
-            for (u, lane) in ["x", "y", "z", "w"].iter().enumerate().take(self.lanes) {
+            for (u, lane) in loads::parts(self.lanes).iter().enumerate() {
                 let at = part * self.lanes + u;
                 let cell = if column {
                     format!("cell[part * 4 + {at}][{line}]")
                 } else {
                     format!("cell[{line}][part * 4 + {at}]")
                 };
-                let _ = write!(out, "v.{lane} = {cell}; ");
+                let _ = write!(out, "v{lane} = {cell}; ");
             }
             let _ = writeln!(out, "*(ZF_GLOBAL {vector}*)&{to}[at + {}u] = v; }}", part * self.lanes);
         }

@@ -147,20 +147,8 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
         ..FoldText::default()
     };
-    let mut place = String::from("zf_u32 cell = 0u;\n");
-    let mut at = 0;
-    for axis in &f.axes {
-        let value = if shape.filter { "v".into() } else { number(job, axis.root, shape.precision) };
-        let _ = writeln!(
-            place,
-            "cell = cell * {}u + zf_place(edges + {at}, {}u, (double){value}, {}, {});",
-            axis.bins() + 2,
-            axis.bins(),
-            u8::from(f.closed == Closed::Last),
-            guess(axis)
-        );
-        at += axis.compared.len();
-    }
+    let value = |root: usize| if shape.filter { "v".into() } else { number(job, root, shape.precision) };
+    let place = place(f, value);
     // One counter more than cells: what single precision cannot place is counted there, without a branch.
     let count = if copies > 0 {
         let _ = write!(out.shared, "ZF_SHARED zf_u32 bins[{}];", (cells + 1) * copies);
@@ -168,10 +156,7 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
             "for (zf_u32 s = tid; s < {}u; s += 128u) bins[s] = 0u;\n    const zf_u32 copy = tid % {copies}u; (void)copy;\n    ZF_BARRIER();",
             cells * copies
         );
-        out.finish = format!(
-            "ZF_BARRIER();\n    for (zf_u32 s = tid; s < {cells}u; s += 128u) {{ zf_u32 n = 0u; for (zf_u32 p = 0u; p < {copies}u; p++) n += bins[s * {copies}u + p];\n        \
-             if (n) {{ const zf_u32 old = ZF_ADD_GLOBAL(&low[s], n); if (old + n < old) ZF_ADD_GLOBAL(&high[s], 1u); }} }}"
-        );
+        out.finish = gather(cells, copies);
         format!("ZF_ADD_SHARED(&bins[cell * {copies}u + copy], 1u);")
     } else {
         "{ const zf_u32 old = ZF_ADD_GLOBAL(&low[cell], 1u); if (old == 0xffffffffu) ZF_ADD_GLOBAL(&high[cell], 1u); }"
@@ -181,16 +166,61 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
         None => format!("{{ {place} {count} }}"),
         Some(band) => {
             let value = number(job, f.axes[0].root, shape.precision);
+            out.state += &band.state();
             if !band.fast {
                 let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
                 out.open = "zf_u32 odd = 0u;".into();
                 out.settle = settle_bins(ip, step, &place, &count, shape);
             }
             let spare = if copies > 0 { Some(cells) } else { None };
-            band.decide(&value, &count, f.axes[0].bins(), super::sweep::step(&job.low, shape), spare)
+            let mark = format!("odd |= 1u << (q * {}u + u);", super::sweep::step(&job.low, shape));
+            let count = if copies > 0 {
+                out.state += &bin_base(copies);
+                at_place(copies)
+            } else {
+                format!("{{ const zf_u32 cell = place - ZF_FIRST_BIN; {count} }}")
+            };
+            band.decide(&value, &count, f.axes[0].bins(), &mark, spare)
         }
     };
     out
+}
+
+/// Declares where bins would begin if places began at 0.
+pub fn bin_base(copies: usize) -> String {
+    format!("const zf_u32 bin_base = ZF_BIN_BASE(bins, {copies}u, copy);\n")
+}
+
+/// Counts at `place`, a bin as the bits of a float.
+pub fn at_place(copies: usize) -> String {
+    format!("ZF_COUNT(bins, bin_base, place, {copies}u, copy);")
+}
+
+/// Statements that find the cell of the grid by double precision.
+pub fn place(f: &Histogram, value: impl Fn(usize) -> String) -> String {
+    let mut out = String::from("zf_u32 cell = 0u;\n");
+    let mut at = 0;
+    for axis in &f.axes {
+        let _ = writeln!(
+            out,
+            "cell = cell * {}u + zf_place(edges + {at}, {}u, (double){}, {}, {});",
+            axis.bins() + 2,
+            axis.bins(),
+            value(axis.root),
+            u8::from(f.closed == Closed::Last),
+            guess(axis)
+        );
+        at += axis.compared.len();
+    }
+    out
+}
+
+/// Adds the copies of a block's counters to those of the grid.
+pub fn gather(cells: usize, copies: usize) -> String {
+    format!(
+        "ZF_BARRIER();\n    for (zf_u32 s = tid; s < {cells}u; s += 128u) {{ zf_u32 n = 0u; for (zf_u32 p = 0u; p < {copies}u; p++) n += bins[s * {copies}u + p];\n        \
+         if (n) {{ const zf_u32 old = ZF_ADD_GLOBAL(&low[s], n); if (old + n < old) ZF_ADD_GLOBAL(&high[s], 1u); }} }}"
+    )
 }
 
 /// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a unit.
@@ -228,12 +258,14 @@ pub struct Band {
     pub relative: f64,
     /// Values near an edge are decided by single precision too.
     pub fast: bool,
+    /// No value is beyond this.
+    pub most: f64,
 }
 
 impl Band {
     /// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
     /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
-    fn decide(&self, value: &str, count: &str, bins: usize, step: usize, spare: Option<usize>) -> String {
+    pub fn decide(&self, value: &str, count: &str, bins: usize, mark: &str, spare: Option<usize>) -> String {
         let u = f64::from(f32::EPSILON) / 2.0;
         // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
         let near_zero = self.absolute.sqrt() * self.rate;
@@ -250,12 +282,16 @@ impl Band {
         let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
         let single = |v: f64| super::expression::literal(v, Precision::F32);
         let floor = if self.lo == 0.0 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
+        // Under and over are cells of their own; a value far beyond all edges is brought to the one over them.
+        let top = bins as f64 + 0.25;
+        let highest = (if self.squared { self.most.max(0.0).sqrt() } else { self.most }) * self.rate - first - 0.5;
+        let ceiling =
+            if highest < top - 0.1 { String::new() } else { format!("t = t < {0} ? t : {0};\n", single(top)) };
         let text = format!(
-            "{{ float t = zf_fma_f({position}, {}, {});\n{floor}t = t < {top} ? t : {top};\nconst float m = t + 12582912.0f;\n\
-             zf_u32 cell = zf_bits_f(m) - 0x4b3fffffu; (void)cell;\n",
-            single(self.rate),
+            "{{ float t = zf_fma_f({position}, {}, {});\n{floor}{ceiling}const float m = t + 12582912.0f;\n\
+             zf_u32 place = zf_bits_f(m);\n",
+            "bin_rate",
             single(-first - 0.5),
-            top = single(bins as f64 + 0.25)
         );
         if self.fast {
             return format!("{text}{count} }}");
@@ -263,12 +299,18 @@ impl Band {
         let low = if self.squared && !everywhere { " || t < 0.5f" } else { "" };
         let near =
             format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
-        let mark = format!("odd |= 1u << (q * {step}u + u);");
         let place = match spare {
-            Some(cell) => format!("if ({near}) {{ {mark} cell = {cell}u; }}\n{count}"),
+            Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
             None => format!("if ({near}) {mark}\nelse {count}"),
         };
         format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
+    }
+    /// Declarations that [`Self::decide`] needs. The rate is a constant that compilers shall keep in a register.
+    pub fn state(&self) -> String {
+        format!(
+            "const float bin_rate = span == 0u ? 0.0f : {};\n",
+            super::expression::literal(self.rate, Precision::F32)
+        )
     }
     /// Whether single precision can tell the bins apart at all.
     pub fn pays(&self, bins: usize) -> bool {

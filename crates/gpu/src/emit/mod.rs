@@ -4,10 +4,13 @@ pub mod cells;
 pub mod dense;
 pub mod expression;
 pub mod folds;
+pub mod loads;
 pub mod maps;
+pub mod matrix;
 pub mod nearest;
 pub mod pair;
 pub mod select;
+pub mod strip;
 pub mod sweep;
 pub mod values;
 

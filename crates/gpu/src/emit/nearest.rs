@@ -4,7 +4,7 @@ use super::fill;
 use super::sweep::{FoldText, Shape, number, step};
 use std::fmt::Write;
 use zipfold_core::Job;
-use zipfold_core::fold::Nearest;
+use zipfold_core::fold::{Nearest, RowFold, RowOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_plan::sweep::FEW;
 
@@ -44,6 +44,17 @@ pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) 
         None => in_memory(&mut out, f.k, shape.anchors, &value),
     }
     out
+}
+
+/// Whether lists are heaps.
+pub fn is_heap(f: &Nearest) -> bool {
+    f.k > FEW
+}
+
+/// An extreme is the nearest of one.
+pub fn of_rows(f: &RowFold) -> Nearest {
+    let largest = matches!(f.op, RowOp::Max | RowOp::Argmax);
+    Nearest { root: f.root, k: 1, largest, squared: false }
 }
 
 fn every(ip: usize, text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
 use super::values::{NO_ACCESS, access, width};
-use super::{fill, type_name};
+use super::{fill, loads, type_name};
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
@@ -97,6 +97,12 @@ pub struct Shape {
     pub clean: bool,
     /// Exponentials by the special function unit.
     pub fast: bool,
+    /// Numbers of a load.
+    pub load: usize,
+    /// Pairs of a block's own rows are shared evenly by its threads.
+    pub balanced: bool,
+    /// Cells are computed by register-blocked tiles.
+    pub tiled: bool,
 }
 
 /// The expression of the one number of root `root`.
@@ -107,13 +113,14 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
     }
 }
 
-/// Others taken at one step: vectors of 16 bytes.
+/// Others taken at one step: those of a load.
 pub fn step(low: &Lowered, shape: &Shape) -> usize {
     let other = 1 - shape.anchor as usize;
-    if is_short(width(low, other)) { if shape.precision == Precision::F32 { 4 } else { 2 } } else { 1 }
+    if is_short(width(low, other)) { shape.load } else { 1 }
 }
 
-fn is_short(width: usize) -> bool {
+/// Whether rows of so many numbers are kept at hand.
+pub fn is_short(width: usize) -> bool {
     width <= 2 * SHORT
 }
 
@@ -134,7 +141,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         let _ = write!(fold.shared, "\n    ZF_SHARED {ty} ar[{}][{}][128];", shape.anchors, widths[0].max(1));
     }
     let places = [
-        ("STEPS", steps(&fold).into()),
+        ("STEPS", steps(shape, &fold)),
         ("NAME", name.to_string()),
         ("INPUTS", inputs(shape)),
         ("ARGS", fold.args.clone()),
@@ -147,7 +154,10 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("SETTLE", fold.settle.clone()),
         ("FINISH", fold.finish.clone()),
         ("TAIL", fold.tail.clone()),
-        ("BODY", body(job, shape, &fold)),
+        ("BODY", body(job, shape, &fold, false)),
+        ("BODY_OWN", if shape.balanced { body(job, shape, &fold, true) } else { String::new() }),
+        ("BOWN", own_row(ty, names[1], widths[1], short[1], shape.input)),
+        ("NEXT", if shape.cells == Cells::Diagonal { "0" } else { "1" }.into()),
         (
             "ANCHORS",
             if short[0] && shape.input != Input::Both {
@@ -160,11 +170,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("BLOAD", load_panel(ty, names[1], widths[1], short[1], shape.input)),
         (
             "BREAD",
-            if short[1] {
-                read_quads((ty, names[1]), widths[1], step, shape.input, !fold.chunk.is_empty())
-            } else {
-                String::new()
-            },
+            if short[1] { read_quads(names[1], widths[1], shape, !fold.chunk.is_empty()) } else { String::new() },
         ),
         ("BROW", row(ty, names[1], widths[1], short[1], step)),
         ("A", names[0].to_string()),
@@ -184,12 +190,17 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
 }
 
-/// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step.
-fn steps(fold: &FoldText) -> &'static str {
-    if fold.chunk.is_empty() { include_str!("../kernels/steps.c") } else { include_str!("../kernels/chunks.c") }
+/// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step. Before them,
+/// where asked for, those of the panels of a block's own rows.
+fn steps(shape: &Shape, fold: &FoldText) -> String {
+    let rest =
+        if fold.chunk.is_empty() { include_str!("../kernels/steps.c") } else { include_str!("../kernels/chunks.c") };
+    let own = if shape.balanced { include_str!("../kernels/diagonal.c") } else { "" };
+    [own, rest].concat()
 }
 
-fn inputs(shape: &Shape) -> String {
+/// The parameters of the rows.
+pub(super) fn inputs(shape: &Shape) -> String {
     let ty = type_name(shape.precision);
     let mut out = format!("ZF_IN({ty}) x, ZF_IN({ty}) y, ZF_IN({ty}) c");
     if shape.filter {
@@ -234,14 +245,15 @@ fn load_panel(ty: &str, name: &str, width: usize, short: bool, input: Input) -> 
     }
 }
 
-/// Reads `step` others at once: each component by one vector load, or from the lanes that hold them. Where the sweep may begin
+/// Reads the others of a step: each component by one load, or from the lanes that hold them. Where the sweep may begin
 /// anew within a panel (`resumes`), lanes are filled at every step.
-fn read_quads((ty, name): (&str, &str), width: usize, step: usize, input: Input, resumes: bool) -> String {
+fn read_quads(name: &str, width: usize, shape: &Shape, resumes: bool) -> String {
     if width == 0 {
         return String::new();
     }
-    let vector = if step == 4 { "zf_f4" } else { "zf_d2" };
-    let mut out = format!("{ty} quad[{}];\n", width * step);
+    let (step, input) = (shape.load, shape.input);
+    let vector = loads::vector(shape.precision, step);
+    let mut out = format!("{} quad[{}];\n", type_name(shape.precision), width * step);
     if input == Input::Shuffle {
         let load = format!("warp[w] = {name}[panel_at + w * 128u + jj / 32u * 32u + tid % 32u];");
         let when = if resumes { "1" } else { "jj % 32u == 0u" };
@@ -259,8 +271,8 @@ fn read_quads((ty, name): (&str, &str), width: usize, step: usize, input: Input,
             _ => format!("*(ZF_SHARED_ARG const {vector}*)&panel[{}u + jj]", w * 128),
         };
         let _ = write!(out, "{{ const {vector} v = {from}; ");
-        for (u, part) in ["x", "y", "z", "w"].iter().enumerate().take(step) {
-            let _ = write!(out, "quad[{}] = v.{part}; ", w * step + u);
+        for (u, part) in loads::parts(step).iter().enumerate() {
+            let _ = write!(out, "quad[{}] = v{part}; ", w * step + u);
         }
         out += "}\n";
     }
@@ -279,14 +291,33 @@ fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
     format!("const size_t {name}_at = (size_t)ZF_PANEL_{}(b) * {}u + b % 128u;", name.to_uppercase(), width * 128)
 }
 
-fn body(job: &Job, shape: &Shape, fold: &FoldText) -> String {
+/// The other of a thread alone, row `jj` of the panel.
+fn own_row(ty: &str, name: &str, width: usize, short: bool, input: Input) -> String {
+    if !short || width == 0 {
+        return row(ty, name, width, short, 1);
+    }
+    let from = match input {
+        Input::Panel | Input::Both => "panel[".into(),
+        Input::Cache | Input::Shuffle => format!("{name}[panel_at + "),
+    };
+    format!(
+        "{ty} br[{width}];\n                ZF_UNROLL for (int w = 0; w < {width}; w++) br[w] = {from}w * 128u + jj];"
+    )
+}
+
+/// The pair function and the fold for anchor `a[q]` and other `b`; `swapped` where the anchor may be the later row.
+fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     let pair = if shape.fast {
         fast_pair_text(&job.low, job.cell.as_ref())
     } else {
         pair_text(&job.low, job.cell.as_ref(), shape.precision)
     };
     let mut out = String::new();
-    let (i, j) = if shape.anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
+    let (i, j) = match (swapped, shape.anchor) {
+        (true, _) => ("a[q] < b ? a[q] : b", "a[q] < b ? b : a[q]"),
+        (_, Side::X) => ("a[q]", "b"),
+        (_, Side::Y) => ("b", "a[q]"),
+    };
     let _ = writeln!(out, "const zf_u32 i = {i}, j = {j}; (void)i; (void)j;");
     let long = width(&job.low, shape.anchor as usize) > 2 * SHORT;
     if long {
@@ -329,7 +360,7 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
 }
 
 /// Cells of the panel that are none of the space: all of them.
-fn skip(cells: Cells, anchor: Side) -> String {
+pub(super) fn skip(cells: Cells, anchor: Side) -> String {
     let (i, j) = sides(anchor);
     match cells {
         Cells::Triangle => format!("{} <= {}", j.1, i.0),
@@ -339,7 +370,7 @@ fn skip(cells: Cells, anchor: Side) -> String {
 }
 
 /// All cells of the panel are of the space.
-fn all(cells: Cells, anchor: Side) -> String {
+pub(super) fn all(cells: Cells, anchor: Side) -> String {
     let (i, j) = sides(anchor);
     match cells {
         Cells::Triangle => format!("{} < {}", i.1, j.0),
@@ -349,7 +380,7 @@ fn all(cells: Cells, anchor: Side) -> String {
     }
 }
 
-fn keep(cells: Cells, anchor: Side) -> String {
+pub(super) fn keep(cells: Cells, anchor: Side) -> String {
     let (i, j) = if anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
     match cells {
         Cells::Triangle => format!("{i} < {j}"),

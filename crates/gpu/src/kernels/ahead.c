@@ -12,15 +12,7 @@
         if (left > @SLICE@u) { const zf_u32 k1 = k0 + @SLICE@u;
 @AHEAD@
         }
-        if (left >= @SLICE@u) {
-            ZF_UNROLL for (zf_u32 kk = 0; kk < @SLICE@u; kk++) {
-@INNER@
-            }
-        } else {
-            for (zf_u32 kk = 0; kk < left; kk++) {
-@INNER@
-            }
-        }
+@WORK@
         if (left > @SLICE@u) {
             stage ^= 1u;
 @PUT_AHEAD@

@@ -14,6 +14,10 @@
 #define ZF_GROUPS_Y gridDim.y
 #define ZF_BARRIER() __syncthreads()
 #define ZF_ADD_SHARED(p, v) atomicAdd(p, v)
+// Counters in shared memory at a place that is a bin as the bits of a float: an address is one shift and one addition.
+#define ZF_FIRST_BIN 0x4b3fffffu
+#define ZF_BIN_BASE(bins, copies, copy) ((zf_u32)__cvta_generic_to_shared(bins) + (copy) * 4u - ZF_FIRST_BIN * 4u * (copies))
+#define ZF_COUNT(bins, base, place, copies, copy) zf_count((base) + (place) * (4u * (copies)))
 #define ZF_ADD_GLOBAL(p, v) atomicAdd(p, v)
 #define ZF_SHUFFLE(v, lane) __shfl_sync(0xffffffffu, v, lane)
 #define ZF_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
@@ -22,10 +26,13 @@
 #define ZF_UNROLL_BY(n) ZF_PRAGMA(unroll n)
 typedef unsigned int zf_u32;
 typedef int zf_i32;
+typedef unsigned short zf_u16;
 typedef unsigned long long zf_u64;
 typedef long long zf_i64;
+typedef float2 zf_f2;
 typedef float4 zf_f4;
 typedef double2 zf_d2;
+typedef uint4 zf_u4;
 ZF_FN double zf_of_bits(zf_u64 b) { return __longlong_as_double((zf_i64)b); }
 ZF_FN zf_u64 zf_bits(double v) { return (zf_u64)__double_as_longlong(v); }
 ZF_FN float zf_of_bits_f(zf_u32 b) { return __uint_as_float(b); }
@@ -55,16 +62,24 @@ ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define zf_powr_f powf
 #define zf_fma_f fmaf
 #define zf_trunc_f truncf
-// Copies of 16 bytes into shared memory that run on their own, in groups; before compute capability 8.0 they are ordinary ones.
+ZF_FN void zf_count(zf_u32 at) { asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at) : "memory"); }
+// Copies of 4, 8 or 16 bytes into shared memory that run on their own, in groups; before compute capability 8.0 they are ordinary ones.
 #if __CUDA_ARCH__ >= 800
 ZF_FN void zf_copy16(void* to, const void* from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((zf_u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
 }
+template <int bytes> ZF_FN void zf_copy(void* to, const void* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((zf_u32)__cvta_generic_to_shared(to)), "l"(from), "n"(bytes) : "memory");
+}
 #define ZF_COPY16(to, from) zf_copy16(to, from)
+#define ZF_COPY8(to, from) zf_copy<8>(to, from)
+#define ZF_COPY4(to, from) zf_copy<4>(to, from)
 #define ZF_COPY_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define ZF_COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #else
 #define ZF_COPY16(to, from) (*(float4*)(to) = *(const float4*)(from))
+#define ZF_COPY8(to, from) (*(float2*)(to) = *(const float2*)(from))
+#define ZF_COPY4(to, from) (*(float*)(to) = *(const float*)(from))
 #define ZF_COPY_COMMIT()
 #define ZF_COPY_WAIT(n)
 #endif

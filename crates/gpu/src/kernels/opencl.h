@@ -16,23 +16,37 @@
 #define ZF_GROUPS_Y ((uint)get_num_groups(1))
 #define ZF_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define ZF_ADD_SHARED(p, v) atomic_add(p, v)
+#define ZF_FIRST_BIN 0x4b3fffffu
+#define ZF_BIN_BASE(bins, copies, copy) 0u
+#define ZF_COUNT(bins, base, place, copies, copy) atomic_add(&(bins)[((place) - ZF_FIRST_BIN) * (copies) + (copy)], 1u)
 #define ZF_ADD_GLOBAL(p, v) atomic_add(p, v)
 #define ZF_BOUNDS(threads, blocks) __attribute__((reqd_work_group_size(threads, 1, 1)))
+// A processor that poses as a device indexes its registers as it likes; unrolled loops would only take it long to compile.
+#ifdef ZF_HOST
+#define ZF_UNROLL
+#define ZF_UNROLL_BY(n)
+#else
 #define ZF_UNROLL __attribute__((opencl_unroll_hint))
 #define ZF_UNROLL_BY(n) __attribute__((opencl_unroll_hint(n)))
+#endif
 typedef uint zf_u32;
 typedef int zf_i32;
+typedef ushort zf_u16;
 typedef ulong zf_u64;
 typedef long zf_i64;
+typedef float2 zf_f2;
 typedef float4 zf_f4;
 typedef double2 zf_d2;
+typedef uint4 zf_u4;
 #define zf_of_bits(b) as_double((ulong)(b))
 #define zf_bits(v) as_ulong((double)(v))
 #define zf_of_bits_f(b) as_float((uint)(b))
 #define zf_bits_f(v) as_uint((float)(v))
 #define ZF_LOWEST(v) (31u - (zf_u32)clz((v) & (0u - (v))))
-// Copies of 16 bytes into shared memory: ordinary ones, done before the next barrier.
+// Copies of 4, 8 or 16 bytes into shared memory: ordinary ones, done before the next barrier.
 #define ZF_COPY16(to, from) (*(__local uint4*)(to) = *(__global const uint4*)(from))
+#define ZF_COPY8(to, from) (*(__local uint2*)(to) = *(__global const uint2*)(from))
+#define ZF_COPY4(to, from) (*(__local uint*)(to) = *(__global const uint*)(from))
 #define ZF_COPY_COMMIT()
 #define ZF_COPY_WAIT(n)
 #define zf_abs_f(a) fabs((float)(a))

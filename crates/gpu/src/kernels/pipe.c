@@ -11,20 +11,13 @@
         ZF_COPY_WAIT(@WAIT@);
         ZF_BARRIER();
         const zf_u32 left = DIM - k0;
+        (void)left;
         const zf_u32 k1 = k0 + (@STAGES@u - 1u) * @SLICE@u, into = stage == 0u ? @STAGES@u - 1u : stage - 1u;
         if (k1 < DIM) {
 @COPY@
         }
         ZF_COPY_COMMIT();
-        if (left >= @SLICE@u) {
-            ZF_UNROLL for (zf_u32 kk = 0; kk < @SLICE@u; kk++) {
-@INNER@
-            }
-        } else {
-            for (zf_u32 kk = 0; kk < left; kk++) {
-@INNER@
-            }
-        }
+@WORK@
         stage = stage + 1u == @STAGES@u ? 0u : stage + 1u;
 @CARRY@
     }

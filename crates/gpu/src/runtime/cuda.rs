@@ -1,6 +1,7 @@
 //! The CUDA driver, loaded dynamically.
 
 use super::home::Way;
+use super::there::There;
 use super::{Arg, Grid, Inner, MemoryInner, PIECE, cache, nvrtc};
 use cudarc::driver::result::{self, DriverError, event};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -32,6 +33,14 @@ fn initialise() -> Result<i32> {
     let mut version = 0;
     // SAFETY: writes one integer.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| failed("the driver's version", e))?;
+    supported(version)
+}
+
+/// `version` (12080 for CUDA 12.8), where drivers of it run what we generate.
+///
+/// # Errors
+/// `Device` for older ones.
+pub fn supported(version: i32) -> Result<i32> {
     if version < OLDEST {
         let e = Error::device(format!("the NVIDIA driver is for CUDA {}.{}", version / 1000, version % 1000 / 10));
         return Err(e.limit("CUDA 12.0 or newer").remedy("a newer NVIDIA driver, or --device cpu"));
@@ -86,7 +95,13 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
     // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
     let raw = unsafe { result::primary_ctx::retain(device) }.map_err(|e| failed("opening the device", e))?;
-    let context = Context(Arc::new(Primary { raw, device, pooled: pooled(device), way: Mutex::new(None) }));
+    let context = Context(Arc::new(Primary {
+        raw,
+        device,
+        pooled: pooled(device),
+        way: Mutex::new(None),
+        there: Mutex::new(None),
+    }));
     context.enter()?;
     Ok((facts, Inner::Cuda(context)))
 }
@@ -119,6 +134,8 @@ struct Primary {
     pooled: bool,
     /// The way home, made when it is first needed.
     way: Mutex<Option<Way>>,
+    /// The way there beside kernels, likewise.
+    there: Mutex<Option<There>>,
 }
 
 /// Sets the device's memory pool to keep what is freed; false where it has none.
@@ -141,9 +158,10 @@ unsafe impl Sync for Primary {}
 impl Drop for Primary {
     fn drop(&mut self) {
         let way = self.way.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let there = self.there.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // SAFETY: the context is retained until below.
-        if way.is_some() && unsafe { result::ctx::set_current(self.raw) }.is_ok() {
-            drop(way);
+        if (way.is_some() || there.is_some()) && unsafe { result::ctx::set_current(self.raw) }.is_ok() {
+            drop((way, there));
         }
         // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.
         let _ = unsafe { result::primary_ctx::release(self.device) };
@@ -252,6 +270,16 @@ impl Context {
         self.enter()?;
         // SAFETY: the caller checked that `bytes` fit.
         unsafe { result::memcpy_htod_sync(to.pointer, bytes) }.map_err(|e| failed("copying to the device", e))
+    }
+    /// Copies `bytes` beside the work after `mark`.
+    pub(super) fn write_beside(&self, to: &Allocation, bytes: &[u8], mark: &Mark) -> Result<()> {
+        self.enter()?;
+        let mut there = self.0.there.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = match &mut *there {
+            Some(there) => there,
+            none => none.insert(There::new()?),
+        };
+        there.take(to.pointer, bytes, mark.raw)
     }
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         self.enter()?;

@@ -5,6 +5,7 @@ pub mod cuda;
 mod home;
 pub mod nvrtc;
 pub mod opencl;
+mod there;
 
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -192,6 +193,19 @@ impl Device {
             _ => Err(foreign()),
         }
     }
+    /// Copies `bytes` to the start of `memory`, which was allocated before `mark`. On CUDA, kernels started after the mark run on
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `Internal` when they do not fit, `Device` when the copy fails.
+    pub fn write_beside(&self, memory: &Memory, bytes: &[u8], mark: &Mark) -> Result<()> {
+        match (&self.inner, &memory.inner, &mark.0) {
+            (Inner::Cuda(c), MemoryInner::Cuda(m), Some(mark)) if bytes.len() <= memory.bytes => {
+                c.write_beside(m, bytes, mark)
+            }
+            _ => self.write(memory, bytes),
+        }
+    }
     /// Sets all of `memory` to zero.
     ///
     /// # Errors
@@ -291,11 +305,13 @@ pub trait Plain: Copy + Send + Sync + sealed::Sealed {}
 mod sealed {
     /// Keeps the list of types closed.
     pub trait Sealed {}
+    impl Sealed for u16 {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
+impl Plain for u16 {}
 impl Plain for u32 {}
 impl Plain for u64 {}
 impl Plain for f32 {}
@@ -320,7 +336,8 @@ fn as_items<'b, T: Plain>(bytes: &'b [u8], held: &'b mut Vec<T>) -> &'b [T] {
     held
 }
 
-fn as_bytes<T: Plain>(items: &[T]) -> &[u8] {
+/// The bytes of `items`.
+pub(crate) fn as_bytes<T: Plain>(items: &[T]) -> &[u8] {
     // SAFETY: the sealed types have no padding, and any of their bytes is a valid u8.
     unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), size_of_val(items)) }
 }

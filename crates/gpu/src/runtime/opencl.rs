@@ -78,7 +78,8 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
     let queue = unsafe { CommandQueue::create(&context, raw.id(), 0) };
     let queue = queue.map_err(|e| failed("opening the device", e))?;
-    Ok((facts, Inner::OpenCl(Session { queue, context, device: raw.id() })))
+    let host = facts.host;
+    Ok((facts, Inner::OpenCl(Session { queue, context, device: raw.id(), host })))
 }
 
 /// A context and an in-order queue. The queue goes first.
@@ -86,6 +87,8 @@ pub struct Session {
     queue: CommandQueue,
     context: Context,
     device: cl_device_id,
+    /// A processor of the host.
+    host: bool,
 }
 
 // SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are thread-safe).
@@ -112,7 +115,8 @@ impl Session {
     pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
         let mut program =
             Program::create_from_source(&self.context, source).map_err(|e| failed("taking a kernel's source", e))?;
-        if let Err(e) = program.build(&[self.device], OPTIONS) {
+        let host = if self.host { " -DZF_HOST" } else { "" };
+        if let Err(e) = program.build(&[self.device], &format!("{OPTIONS}{host}")) {
             let log = program.get_build_log(self.device).unwrap_or_default();
             let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
             return Err(Error::internal(format!("OpenCL refused a generated kernel ({e}): {}", first.join("; "))));

@@ -6,6 +6,7 @@ mod cases;
 mod formulas;
 mod gpu;
 mod jit;
+mod nudged;
 mod orders;
 mod partials;
 mod prune;

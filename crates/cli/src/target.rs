@@ -1,0 +1,109 @@
+//! The device that kernels are written for: a runtime, an architecture, or facts in a file.
+
+use zipfold::device::{Facts, Runtime};
+use zipfold::{Budget, Error, Result};
+
+/// Reads `cuda`, `opencl`, `sm_90`, or the name of a JSON file with an entry of `zipfold devices --json`.
+///
+/// # Errors
+/// `Request` for other texts, unknown facts and facts that make no sense; `Input` when the file cannot be read.
+pub fn facts(text: &str) -> Result<Facts> {
+    match text {
+        "cuda" => Ok(Facts::described(Runtime::Cuda)),
+        "opencl" => Ok(Facts::described(Runtime::OpenCl)),
+        _ if text.ends_with(".json") => of_file(text),
+        _ => match text.strip_prefix("sm_").and_then(|v| v.parse::<usize>().ok()).filter(|v| (50..=999).contains(v)) {
+            Some(capability) => {
+                let described = Facts::described(Runtime::Cuda);
+                Ok(Facts { capability, name: format!("a device of architecture sm_{capability}"), ..described })
+            }
+            None => {
+                let e = Error::request(format!("'{text}' describes no device")).at("--target");
+                Err(e.remedy(
+                    "cuda, opencl, sm_80, sm_90, sm_100, or FILE.json with an entry of `zipfold devices --json`",
+                ))
+            }
+        },
+    }
+}
+
+fn of_file(path: &str) -> Result<Facts> {
+    let source = zipfold::io::guard::Source::open(path, &Budget::unlimited())?;
+    let mut bytes = vec![0; usize::try_from(source.size()).unwrap_or(0).min(1 << 20)];
+    source.fill_at(0, &mut bytes)?;
+    let odd = |what: String| Error::request(what).at(path);
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| odd(format!("no JSON: {e}")))?;
+    let Some(entries) = value.as_object() else {
+        return Err(odd("no object of facts".into()).remedy("an entry of `zipfold devices --json`"));
+    };
+    let runtime = match entries.get("id").and_then(|id| id.as_str()).map(|id| id.split(':').next().unwrap_or(id)) {
+        None | Some("cuda") => Runtime::Cuda,
+        Some("opencl") => Runtime::OpenCl,
+        Some(other) => return Err(odd(format!("no runtime '{other}'")).remedy("\"id\": \"cuda:0\" or \"opencl:0\"")),
+    };
+    let mut facts = Facts::described(runtime);
+    for (key, value) in entries {
+        put(&mut facts, key, value).ok_or_else(|| {
+            let known = "id, name, driver, units, clock, memory, largest, shared, threads, capability, double, host";
+            odd(format!("\"{key}\": {value} is no fact of a device")).remedy(known)
+        })?;
+    }
+    Ok(facts)
+}
+
+/// Sets one fact; none where it is unknown or makes no sense.
+fn put(facts: &mut Facts, key: &str, value: &serde_json::Value) -> Option<()> {
+    let count = || value.as_u64().filter(|v| *v > 0);
+    match key {
+        "id" => {}
+        "name" => facts.name = value.as_str()?.lines().next()?.into(),
+        "driver" => facts.driver = value.as_str()?.into(),
+        "units" => facts.units = count()? as usize,
+        "clock" => facts.clock = value.as_f64().filter(|v| *v > 0.0)?,
+        "memory" => {
+            facts.memory = count()?;
+            facts.largest = facts.largest.min(facts.memory);
+        }
+        "largest" => facts.largest = count()?,
+        "shared" => facts.shared = count()? as usize,
+        "threads" => facts.threads = count()? as usize,
+        "capability" => facts.capability = value.as_u64()? as usize,
+        "double" => facts.double = value.as_bool()?,
+        "host" => facts.host = value.as_bool()?,
+        _ => return None,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_devices_or_are_refused() {
+        assert_eq!(facts("opencl").unwrap().runtime, Runtime::OpenCl);
+        assert_eq!(facts("sm_80").unwrap().capability, 80);
+        for odd in ["", "sm_", "sm_9x", "metal", "sm_99999999999999999999"] {
+            assert!(facts(odd).unwrap_err().to_string().contains("--target"), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_file_describes_a_device_fact_by_fact() {
+        let path = std::env::temp_dir().join(format!("zipfold-target-{}.json", std::process::id()));
+        let name = path.to_str().unwrap();
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            facts(name)
+        };
+        let made =
+            read(r#"{"id": "opencl:1", "name": "small", "units": 8, "memory": 1000000, "double": false}"#).unwrap();
+        assert_eq!((made.runtime, made.units, made.memory, made.largest), (Runtime::OpenCl, 8, 1_000_000, 1_000_000));
+        assert!(!made.double && made.name == "small");
+        for odd in [r#"{"units": 0}"#, r#"{"unit": 8}"#, r#"{"units": "8"}"#, "[]", "{", r#"{"id": "metal:0"}"#] {
+            let e = read(odd).unwrap_err().to_string();
+            assert!(e.contains(name), "{odd}: {e}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+}

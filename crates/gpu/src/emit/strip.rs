@@ -1,0 +1,199 @@
+//! Folds as epilogues of dense tiles: rows too wide for registers are compared by register-blocked tiles, and the fold takes the
+//! cells from there. No matrix is ever in memory.
+
+use super::dense::{Copying, Shape as Tile, TILE, Text, pipe_slice};
+use super::fill;
+use super::folds::{self, Band};
+use super::maps::Placing;
+use super::nearest;
+use super::pair::{RootText, fast_pair_text, pair_text};
+use super::sweep::{self, Shape};
+use super::values::width;
+use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold};
+use zipfold_core::pair::tree::Side;
+use zipfold_core::{Job, Precision};
+use zipfold_plan::device::Runtime;
+
+/// Numbers of shared memory that the cells of a tile take as entries of a queue.
+const QUEUE: usize = TILE * TILE / 2;
+/// Components of a slice at most, and slices in shared memory: 32 KiB of them.
+const SLICE: usize = 16;
+const STAGES: usize = 2;
+
+/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers.
+const UNROLL: usize = 1;
+
+/// What a fold adds to the kernel.
+#[derive(Clone, Debug, Default)]
+struct Epilogue {
+    args: String,
+    own: String,
+    state: String,
+    /// Times that the cells of a tile are gone through.
+    rounds: String,
+    /// Cells that are none of a round.
+    elsewhere: String,
+    open: String,
+    /// For every row of a thread.
+    line: String,
+    absorb: String,
+    after_line: String,
+    settle: String,
+    after: String,
+    end: String,
+}
+
+/// The shape of the tile of single precision.
+fn tile(job: &Job, runtime: Runtime, load: usize) -> Tile {
+    let slice = pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
+    let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
+    let map = Placing::CROSS;
+    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll: UNROLL }
+}
+
+/// The kernel `name` that folds `job` with a filter's error `bound` (absolute, relative), or without a filter; `band` decides bins.
+pub fn kernel(
+    name: &str,
+    job: &Job,
+    shape: &Shape,
+    runtime: Runtime,
+    (bound, band): (Option<(f64, f64)>, Option<Band>),
+) -> String {
+    let low = &job.low;
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
+    let tile = tile(job, runtime, shape.load);
+    let text = Text::new(low, &tile, at);
+    let pair = if shape.fast { fast_pair_text(low, None) } else { pair_text(low, None, Precision::F32) };
+    let root = |root: usize| match &pair.roots[root] {
+        RootText::Numbers(n) => n[0].clone(),
+        RootText::Components(..) => "0".into(),
+    };
+    let fold = match (&job.folds[0], bound) {
+        (Fold::Nearest(f), Some(bound)) => best(f, shape, &root(f.root), bound),
+        (Fold::Rows(f), Some(bound)) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
+        (Fold::Histogram(h), _) => counters(h, shape, &root(h.axes[0].root), band),
+        (Fold::Rows(f), None) => sums(f, &root(f.root)),
+        _ => Epilogue::default(),
+    };
+    let places = [
+        ("NAME", name.to_string()),
+        ("INPUTS", sweep::inputs(shape)),
+        ("ARGS", fold.args),
+        ("T", "float".into()),
+        ("SHARED", (STAGES * text.stage_size()).max(QUEUE).to_string()),
+        ("OWN", fold.own),
+        ("STATE", fold.state),
+        ("ROUNDS", if fold.rounds.is_empty() { "1".into() } else { fold.rounds }),
+        ("ELSEWHERE", fold.elsewhere),
+        ("OPEN", fold.open),
+        ("LINE", fold.line),
+        ("ABSORB", fold.absorb),
+        ("AFTER_LINE", fold.after_line),
+        ("SETTLE", fold.settle),
+        ("AFTER", fold.after),
+        ("END", fold.end),
+        ("START", text.start(&pair.stages[0].start, false)),
+        ("CARRY", String::new()),
+        ("CARRIED", String::new()),
+        ("FINISH", pair.finish.clone()),
+        ("A", names[0].into()),
+        ("B", names[1].into()),
+        ("PA", names[0].to_uppercase()),
+        ("PB", names[1].to_uppercase()),
+        ("AW", width(low, at).to_string()),
+        ("BW", width(low, other).to_string()),
+        ("BLOCKS", tile.blocks.to_string()),
+        ("SKIP", sweep::skip(shape.cells, shape.anchor)),
+        ("ALL", sweep::all(shape.cells, shape.anchor)),
+        ("KEEP", sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a")),
+    ];
+    let source = fill(include_str!("../kernels/strip.c"), &text.places(&pair.stages[0]));
+    text.macros() + &fill(&source, &places) + &text.no_macros()
+}
+
+/// Entries of the cells that double precision decides, in the place of the slices when these are worked off.
+const ENTRIES: &str = "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
+const ENTER: &str = "queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col);";
+
+/// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
+fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let places = [
+        ("I", i.to_string()),
+        ("J", j.to_string()),
+        ("EXACT", format!("{sign}zf_exact(x_wide, y_wide, c_wide, i, j)")),
+        ("TAKE", take.to_string()),
+        ("OWNERS", owners.to_string()),
+        ("LIMITS", limits.to_string()),
+    ];
+    fill(include_str!("../kernels/strip_queue.c"), &places)
+}
+
+/// The k best of every anchor: a thread owns the list of a row. The first tile is taken by quarters, so that the worst kept is
+/// known soon.
+fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
+    let sign = if f.largest { "-" } else { "" };
+    let limits = format!(
+        "if (a_mine < a1 && held > 0u) {{ const size_t at = ZF_WORST * lanes + slot; if (near_i[at] != 0xffffffffu) {{ \
+         const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
+         const float limit = (float)w; limits[tid] = limit + zf_abs_f(limit) * 1e-6f + 1e-37f; }} }}"
+    );
+    let owners = "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) \
+                  zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u);\n                ZF_BARRIER();";
+    Epilogue {
+        args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
+        own: "ZF_SHARED zf_u32 fill; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
+        state: format!(
+            "{ENTRIES}    int fresh = 1;\n    const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0), slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0);\n    \
+             if (a_mine < a1) zf_empty(near_v, near_i, slot, lanes);\n    limits[tid] = ZF_INF_F;"
+        ),
+        rounds: "(fresh ? 4 : 1)".into(),
+        elsewhere: "(fresh && q / 4 != round) || ".into(),
+        line: "const float limit = limits[row];\n                zf_u32 hits = 0u;".into(),
+        absorb: format!("hits |= (zf_u32)({sign}({value}) <= limit) << q;"),
+        after_line: "while (hits != 0u) { const zf_u32 q = ZF_LOWEST(hits), col = q / 4u * 32u + tx * 4u + q % 4u; hits &= hits - 1u; queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col); }".into(),
+        settle: emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
+        after: "fresh = 0;".into(),
+        end: if nearest::is_heap(f) { "if (a_mine < a1) zf_settle(near_v, near_i, slot, lanes);".into() } else { String::new() },
+        ..Epilogue::default()
+    }
+}
+
+/// Counts by bin, in counters of the block.
+fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Epilogue {
+    let cells = h.cells();
+    let count = "ZF_ADD_SHARED(&bins[cell], 1u);";
+    let place = folds::place(h, |_| "v".into());
+    let fast = band.is_none_or(|b| b.fast);
+    let absorb =
+        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), ENTER, Some(cells)));
+    let state = band.map_or_else(String::new, |b| b.state() + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
+    Epilogue {
+        args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
+        own: format!("ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 bins[{}];", cells + 1),
+        state: format!(
+            "{ENTRIES}    for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    (void)queue;\n    {state}"
+        ),
+        absorb,
+        settle: if fast { String::new() } else { emptied(shape, "", &format!("{place}{count}"), "", "") },
+        end: folds::gather(cells, 1),
+        ..Epilogue::default()
+    }
+}
+
+/// Sums by row: of a tile in single precision, from tile to tile in double.
+fn sums(f: &RowFold, value: &str) -> Epilogue {
+    let term = if f.weights.is_some() { format!("{value} * (float)weights[b]") } else { value.to_string() };
+    Epilogue {
+        args: ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
+        state: "ZF_SHARED_ARG float* parts = (ZF_SHARED_ARG float*)slices;\n    double total = 0.0;".into(),
+        open: "float part[8]; ZF_UNROLL for (int p = 0; p < 8; p++) part[p] = 0.0f;".into(),
+        absorb: format!("part[p] += {term};"),
+        settle: "ZF_UNROLL for (int p = 0; p < 8; p++) parts[tx * 128u + (p < 4 ? ty * 4u + p : 60u + ty * 4u + p)] = part[p];\n            \
+                 ZF_BARRIER();\n            float line = 0.0f;\n            for (zf_u32 t = 0u; t < 8u; t++) line += parts[t * 128u + tid];\n            total += (double)line;"
+            .into(),
+        end: "if (a_mine < a1) { const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0); counts[slot] = 0u; out[slot] = total; }".into(),
+        ..Epilogue::default()
+    }
+}

@@ -1,0 +1,177 @@
+//! Numbers of 16 bits: conversions, and where rows can be multiplied as such.
+
+use crate::choose::Settings;
+use zipfold_core::fold::Fold;
+use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{Node, Side};
+use zipfold_core::{Error, Job, Precision, Result, Table};
+
+/// A number of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// IEEE binary16: 11 bits of precision, up to 65504.
+    F16,
+    /// The upper half of a single: 8 bits of precision.
+    Bf16,
+}
+
+impl Half {
+    /// The name that `--set dense.input` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Half::F16 => "f16",
+            Half::Bf16 => "bf16",
+        }
+    }
+    /// The nearest number of 16 bits, ties to even.
+    pub fn of(self, value: f32) -> u16 {
+        match self {
+            Half::F16 => f16_of(value),
+            Half::Bf16 => bf16_of(value),
+        }
+    }
+    /// The value of `bits`.
+    pub fn value(self, bits: u16) -> f32 {
+        match self {
+            Half::F16 => value_of_f16(bits),
+            Half::Bf16 => f32::from_bits(u32::from(bits) << 16),
+        }
+    }
+    /// Whether `value` is one of these numbers.
+    pub fn holds(self, value: f32) -> bool {
+        self.value(self.of(value)) == value
+    }
+}
+
+fn bf16_of(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16 | 0x40;
+    }
+    let even = bits >> 16 & 1;
+    ((u64::from(bits) + 0x7fff + u64::from(even)) >> 16) as u16
+}
+
+/// 2⁻²⁴, the smallest f16; and the largest f16 with what rounds to it.
+const F16_UNIT: f32 = 5.960_464_5e-8;
+const F16_LIMIT: f32 = 65520.0;
+/// The smallest f16 of full precision.
+const F16_NORMAL: f32 = 6.103_515_6e-5;
+
+fn f16_of(value: f32) -> u16 {
+    let (bits, magnitude) = (value.to_bits(), value.abs());
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let rest = if value.is_nan() {
+        0x7e00
+    } else if magnitude >= F16_LIMIT {
+        0x7c00
+    } else if magnitude < F16_NORMAL {
+        (magnitude / F16_UNIT).round_ties_even() as u16
+    } else {
+        // Ten bits of the fraction stay; the exponent's bias falls from 127 to 15. A carry goes into the exponent.
+        let kept = (bits & 0x7fff_ffff) - (112 << 23);
+        ((kept + 0xfff + (kept >> 13 & 1)) >> 13) as u16
+    };
+    sign | rest
+}
+
+fn value_of_f16(bits: u16) -> f32 {
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    match exponent {
+        0 => sign * fraction as f32 * F16_UNIT,
+        31 if fraction == 0 => sign * f32::INFINITY,
+        31 => f32::NAN,
+        _ => sign * f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    }
+}
+
+/// Components up to which sums of products of 16-bit numbers stay in one accumulator: one rounding every 16 of them.
+const LONGEST: usize = 8192;
+
+/// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner product is one, or where
+/// `dense.input` asks for it; none for single precision.
+///
+/// # Errors
+/// `Request` for other texts, for formulas that are no inner products, and for numbers beyond f16.
+pub fn input(job: &Job, settings: &Settings) -> Result<Option<Half>> {
+    let asked = match settings.get("dense.input").map(String::as_str) {
+        None => None,
+        Some("f32") => return Ok(None),
+        Some("f16") => Some(Half::F16),
+        Some("bf16") => Some(Half::Bf16),
+        Some(other) => {
+            let e = Error::request(format!("no '{other}' here")).at("--set dense.input");
+            return Err(e.remedy("f32, f16 or bf16"));
+        }
+    };
+    let fits = is_product(job) && job.precision == Precision::F32 && !settings.contains_key("device.family");
+    let Some(half) = asked else {
+        let fits = fits && job.low.dim <= LONGEST && is_raw(job);
+        return Ok(if fits { [Half::F16, Half::Bf16].into_iter().find(|h| all(job, |v| h.holds(v))) } else { None });
+    };
+    if !fits {
+        let e = Error::request("rows of 16-bit numbers serve matrices of inner products in single precision");
+        return Err(e
+            .at("--set dense.input")
+            .remedy("--pair 'sum(x*y)' or --metric cosine with --precision f32, 8 components or more"));
+    }
+    if !all(job, |v| !v.is_finite() || half.value(half.of(v)).is_finite()) {
+        let e = Error::request(format!("a number does not fit {}", half.name())).at("--set dense.input");
+        return Err(e.limit("65504").remedy("bf16 or f32"));
+    }
+    Ok(Some(half))
+}
+
+/// Whether `job` is a matrix whose one reduction is an inner product of a vector of x and one of y.
+fn is_product(job: &Job) -> bool {
+    let low = &job.low;
+    let matrix = matches!(job.folds.as_slice(), [Fold::Matrix { root } | Fold::Condensed { root }] if low.formula.width(*root, low.dim) == 1);
+    let one = low.stages.len() == 1 && low.stages[0].reduces.len() == 1 && low.stages[0].scalars.is_empty();
+    let plain = low.dim >= 8 && !low.periodic && low.vector_tail.is_empty() && low.streams.iter().all(|s| s.len() == 1);
+    matrix && one && plain && low.zip_form(low.stages[0].reduces[0]).is_some_and(|(form, ..)| form == ZipForm::Dot)
+}
+
+/// Whether the vectors are the rows themselves.
+fn is_raw(job: &Job) -> bool {
+    let row = |side: Side| *job.low.formula.node(job.low.streams[side as usize][0]) == Node::Row(side);
+    row(Side::X) && row(Side::Y)
+}
+
+fn all(job: &Job, test: impl Fn(f32) -> bool) -> bool {
+    let numbers = |t: &Table| (0..t.elements().len()).all(|at| test(t.elements().get(at) as f32));
+    numbers(&job.x) && job.y.as_ref().is_none_or(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_16_bits_comes_back() {
+        for half in [Half::F16, Half::Bf16] {
+            for bits in 0..=u16::MAX {
+                let value = half.value(bits);
+                let again = half.of(value);
+                assert!(again == bits || value.is_nan() && half.value(again).is_nan(), "{half:?} {bits:#x}");
+            }
+        }
+    }
+
+    /// Between two neighbours the nearer one is taken, and of two equally near the even one.
+    #[test]
+    fn other_numbers_go_to_the_nearest() {
+        for half in [Half::F16, Half::Bf16] {
+            let last = if half == Half::F16 { 0x7bff } else { 0x7f7f };
+            for bits in 0..last {
+                let (a, b) = (half.value(bits), half.value(bits + 1));
+                let middle = ((f64::from(a) + f64::from(b)) / 2.0) as f32;
+                assert_eq!(half.of(middle), bits + (bits & 1), "{half:?} {bits:#x}");
+                assert_eq!(half.of(middle.next_down()), bits);
+                assert_eq!(half.of(middle.next_up()), bits + 1);
+                assert_eq!(half.of(-middle), 0x8000 | (bits + (bits & 1)));
+            }
+        }
+        assert_eq!((f16_of(65519.0), f16_of(65520.0), f16_of(1e9)), (0x7bff, 0x7c00, 0x7c00));
+    }
+}
