@@ -142,7 +142,7 @@ pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> String {
 }
 
 /// Width of a letter, roughly.
-const LETTER: f64 = 6.5;
+const LETTER: f64 = 7.5;
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
