@@ -192,7 +192,9 @@ impl<'a> Run<'a> {
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1).zip(self.plan.as_ref());
         let asked = format!("{task} {:?} {:?}", self.settings.precision, self.settings.seed);
         let kept = checkpoint.map(|(c, plan)| (c, key(plan, &self.reduced.tables, &asked)));
-        Slices { many, wave: (fit as usize).clamp(1, rayon::current_num_threads()), kept }
+        // One slice needs no threads, which take longer to start than a small network takes.
+        let wave = if many == 1 { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
+        Slices { many, wave, kept }
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;

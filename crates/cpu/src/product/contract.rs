@@ -1,12 +1,12 @@
 //! One contraction in the scaled form: the kernel by cost, the domain by the ranges of its inputs.
 
-use super::batch::Batched;
 use super::bucket::{self, Mode};
 use super::held::{Held, Room};
-use super::matrix::Matrices;
+use super::matrix::{self, Matrices};
 use super::real::Real;
 use super::scaled::{Data, Scaled, exponentials, log_range};
 use super::shape::Shape;
+use super::vectors::Vectors;
 use zipfold_core::Result;
 
 /// How summed variables leave.
@@ -17,6 +17,9 @@ pub enum Fold {
     /// By maxima.
     Max,
 }
+
+/// Times the arithmetic of a matrix product that the bucket kernel takes for one of two tables.
+const BUCKET: f64 = 8.0;
 
 /// Contracts `inputs` as `shape` says.
 ///
@@ -53,10 +56,12 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, room:
 pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
     if let [a, b] = tables {
-        if let Some(batched) = Batched::of(shape, T::LANES) {
-            return batched.run([a, b], max, out);
+        let matrices = Matrices::of(shape);
+        let most = if matrices.is_some() { matrix::cost(shape) } else { BUCKET };
+        if let Some(vectors) = Vectors::of(shape, T::LANES, most) {
+            return vectors.run([a, b], max, out);
         }
-        if let Some(matrices) = Matrices::of(shape) {
+        if let Some(matrices) = matrices {
             return matrices.run([a, b], max, out);
         }
     }

@@ -4,6 +4,7 @@ use super::micro::{COLUMNS, ROWS};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
+use super::target::Target;
 
 /// Depth of a packed block.
 const DEPTH: usize = 256;
@@ -11,8 +12,30 @@ const DEPTH: usize = 256;
 const BLOCK_ROWS: usize = 240;
 /// Columns of a packed block.
 const BLOCK_COLUMNS: usize = 1024;
+/// Rows between two lines of the result that are asked for ahead.
+const LINE: usize = 8;
 /// Multiply-adds that one task should hold.
 const TASK: usize = 1 << 22;
+
+/// Entries within which a change of the batch makes every pass read or write only part of what memory brings.
+const NEAR: usize = 64;
+
+/// Predicted time of products of matrices over that of their arithmetic: what packing both inputs and storing the result adds.
+/// Entries that lie side by side go by vectors, others one by one, and those between entries of other products from afar.
+pub fn cost(shape: &Shape) -> f64 {
+    let stride = |d: &Digit, table: usize| if table < 2 { d.strides[table] } else { d.out };
+    let entry = |table: usize| {
+        let own = shape.digits.iter().filter(|d| stride(d, table) > 0);
+        let fastest = own.clone().next_back();
+        match own.clone().any(|d| role(d) == Role::Batch && stride(d, table) < NEAR) {
+            true => 48.0,
+            false if fastest.is_some_and(|d| d.card >= 8 && role(d) != Role::Depth) => 4.0,
+            false => 12.0,
+        }
+    };
+    let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card as f64).product::<f64>();
+    1.0 + entry(0) / size(Role::Second) + entry(1) / size(Role::First) + entry(2) / size(Role::Depth)
+}
 
 /// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every table.
 #[derive(Debug)]
@@ -89,7 +112,7 @@ impl Matrices {
     /// Writes all products to `out`: sums, or maxima of non-negative numbers.
     pub fn run<T: Real>(&self, inputs: [&[T]; 2], max: bool, out: &mut [T]) {
         let [a, b] = if self.swap { [inputs[1], inputs[0]] } else { inputs };
-        let target = Target(out.as_mut_ptr(), out.len());
+        let target = Target::new(out);
         let (m, n, k) = (self.rows.input.len(), self.columns.input.len(), self.depth.0.len());
         let per_product = m * n * k;
         if per_product * 2 > TASK {
@@ -178,9 +201,10 @@ impl Matrices {
                 let these = &self.rows.out[r..(r + height).min(rows.end)];
                 let vectors = these.len().div_ceil(T::LANES);
                 let width = vectors * T::LANES;
+                cols.iter().for_each(|c| these.iter().step_by(LINE).for_each(|r| out.ask(base + c + r)));
                 T::tile(vectors, depth, &buffers.a[at..at + width * depth], packed_b, max, &mut tile);
                 at += width * depth;
-                out.store(base, these, cols, &tile, width, more, max);
+                store(out, base, [these, cols], &tile, width, (more, max));
             }
         }
     }
@@ -195,55 +219,52 @@ struct Buffers<T> {
 /// Packs rows at `offsets` over `depth` into panels of `width` rows, depth slowest within a panel. The last panel is as wide
 /// as whole vectors need (columns: always `width`), padded with zeros.
 fn pack<T: Real>(from: &[T], offsets: &[usize], depth: &[usize], width: usize, to: &mut Vec<T>) {
-    to.clear();
     let unit = if width == COLUMNS { COLUMNS } else { T::LANES };
-    for panel in offsets.chunks(width) {
-        let padded = panel.len().next_multiple_of(unit);
-        let straight = panel[panel.len() - 1] == panel[0] + panel.len() - 1;
-        for k in depth {
-            let before = to.len();
-            if straight {
-                to.extend_from_slice(&from[k + panel[0]..][..panel.len()]);
-            } else {
-                to.extend(panel.iter().map(|o| from[k + o]));
-            }
-            to.resize(before + padded, T::default());
-        }
+    let len = (offsets.len() / width * width + (offsets.len() % width).next_multiple_of(unit)) * depth.len();
+    if to.len() < len {
+        to.resize(len, T::default());
+    }
+    let mut rest = &mut to[..len];
+    for rows in offsets.chunks(width) {
+        let padded = rows.len().next_multiple_of(unit);
+        let (panel, others) = rest.split_at_mut(padded * depth.len());
+        rest = others;
+        let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
+        pack_panel(from, rows, depth, straight, panel);
     }
 }
 
-/// The result, shared by tasks that write different entries.
-struct Target<T>(*mut T, usize);
-// SAFETY: tasks write disjoint entries: every (batch, row, column) belongs to one task, and offsets are one-to-one.
-unsafe impl<T: Send> Sync for Target<T> {}
+/// One panel, depth by depth; `straight` rows lie side by side.
+fn pack_panel<T: Real>(from: &[T], rows: &[usize], depth: &[usize], straight: bool, panel: &mut [T]) {
+    let last = rows.iter().copied().max().unwrap_or(0);
+    for (k, to) in depth.iter().zip(panel.chunks_exact_mut(panel.len() / depth.len())) {
+        let from = &from[*k..][..=last];
+        let (to, pad) = to.split_at_mut(rows.len());
+        if straight {
+            to.copy_from_slice(&from[rows[0]..]);
+        } else {
+            // SAFETY: no row is above `last`, which is within `from`.
+            to.iter_mut().zip(rows).for_each(|(t, o)| *t = unsafe { *from.get_unchecked(*o) });
+        }
+        pad.fill(T::default());
+    }
+}
 
-impl<T: Real> Target<T> {
-    #[expect(clippy::too_many_arguments, reason = "the coordinates of a tile")]
-    fn store(&self, base: usize, rows: &[usize], cols: &[usize], tile: &[T], width: usize, more: bool, max: bool) {
-        let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
-        for (c, col) in cols.iter().enumerate() {
-            let from = &tile[c * width..][..rows.len()];
-            if straight && base + col + rows[0] + rows.len() <= self.1 {
-                // SAFETY: in bounds by the check, and entries of this tile belong to this task alone.
-                let to = unsafe { std::slice::from_raw_parts_mut(self.0.add(base + col + rows[0]), rows.len()) };
-                match (more, max) {
-                    (false, _) => to.copy_from_slice(from),
-                    (true, false) => to.iter_mut().zip(from).for_each(|(t, f)| *t += *f),
-                    (true, true) => to.iter_mut().zip(from).for_each(|(t, f)| *t = t.larger(*f)),
-                }
-                continue;
-            }
-            for (value, row) in from.iter().zip(rows) {
-                let at = base + col + row;
-                assert!(at < self.1, "offset beyond the result");
-                // SAFETY: in bounds by the assertion, and this entry belongs to this task alone.
-                let slot = unsafe { &mut *self.0.add(at) };
-                *slot = match (more, max) {
-                    (false, _) => *value,
-                    (true, false) => *slot + *value,
-                    (true, true) => slot.larger(*value),
-                };
-            }
+/// Stores a tile of `width` rows a column.
+fn store<T: Real>(
+    out: &Target<T>,
+    base: usize,
+    [rows, cols]: [&[usize]; 2],
+    tile: &[T],
+    width: usize,
+    (more, max): (bool, bool),
+) {
+    let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
+    for (col, from) in cols.iter().zip(tile.chunks(width)) {
+        if straight {
+            out.run(base + col + rows[0], &from[..rows.len()], more, max);
+        } else {
+            out.scatter(base + col, rows, from, more, max);
         }
     }
 }

@@ -119,33 +119,40 @@ micro!(
     _mm512_storeu_ps
 );
 
-/// Rows and columns of a lane tile.
-const SIDE: usize = super::batch::TILE;
-
-macro_rules! lanes {
+macro_rules! vectors {
     ($name:ident, $avx:ident, $t:ty, $lanes:expr, $zero:ident, $load:ident, $fma:ident, $mul:ident, $max:ident, $store:ident) => {
-        /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for four rows and columns. Slices that are too short leave the
-        /// tile zero.
-        pub fn $name(depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
-            let panel = depth * SIDE * $lanes;
-            if a.len() < panel || b.len() < panel || tile.len() < SIDE * SIDE * $lanes {
+        /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
+        /// short leave the tile zero.
+        pub fn $name(sides: (usize, usize), depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
+            let (rows, columns) = (sides.0 * $lanes, sides.1 * $lanes);
+            if a.len() < depth * rows || b.len() < depth * columns || tile.len() < sides.0 * columns {
                 tile.fill(0.0);
                 return;
             }
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx512f") {
+                let (from, with, to) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
                 // SAFETY: the feature was just detected, and the lengths checked above are those the kernel reads and writes.
                 unsafe {
-                    match max {
-                        false => $avx::<false>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        true => $avx::<true>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
+                    match (sides, max) {
+                        ((4, 4), false) => return $avx::<4, 4, false>(depth, from, with, to),
+                        ((2, 8), false) => return $avx::<2, 8, false>(depth, from, with, to),
+                        ((8, 2), false) => return $avx::<8, 2, false>(depth, from, with, to),
+                        ((1, 16), false) => return $avx::<1, 16, false>(depth, from, with, to),
+                        ((16, 1), false) => return $avx::<16, 1, false>(depth, from, with, to),
+                        ((4, 4), true) => return $avx::<4, 4, true>(depth, from, with, to),
+                        ((2, 8), true) => return $avx::<2, 8, true>(depth, from, with, to),
+                        ((8, 2), true) => return $avx::<8, 2, true>(depth, from, with, to),
+                        ((1, 16), true) => return $avx::<1, 16, true>(depth, from, with, to),
+                        ((16, 1), true) => return $avx::<16, 1, true>(depth, from, with, to),
+                        _ => {}
                     }
                 }
-                return;
             }
-            tile[..SIDE * SIDE * $lanes].fill(0.0);
-            for (rows, cols) in a.chunks_exact(SIDE * $lanes).zip(b.chunks_exact(SIDE * $lanes)).take(depth) {
-                for (to, (r, c)) in tile.chunks_exact_mut($lanes).zip((0..SIDE * SIDE).map(|i| (i / SIDE, i % SIDE))) {
+            tile[..sides.0 * columns].fill(0.0);
+            for (rows, cols) in a.chunks_exact(rows).zip(b.chunks_exact(columns)).take(depth) {
+                let places = (0..sides.0 * sides.1).map(|i| (i / sides.1, i % sides.1));
+                for (to, (r, c)) in tile.chunks_exact_mut($lanes).zip(places) {
                     let (row, col) = (&rows[r * $lanes..][..$lanes], &cols[c * $lanes..][..$lanes]);
                     to.iter_mut()
                         .zip(row)
@@ -158,37 +165,64 @@ macro_rules! lanes {
         // SAFETY (callers): the machine has AVX-512 F, and the pointers hold whole panels and a whole tile.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const MAX: bool>(depth: usize, a: *const $t, b: *const $t, tile: *mut $t) {
+        unsafe fn $avx<const R: usize, const C: usize, const MAX: bool>(
+            depth: usize,
+            mut a: *const $t,
+            mut b: *const $t,
+            tile: *mut $t,
+        ) {
             use std::arch::x86_64::*;
-            let mut acc = [[$zero(); SIDE]; SIDE];
-            for k in 0..depth {
-                let mut cols = [$zero(); SIDE];
-                for c in 0..SIDE {
-                    // SAFETY: `b` holds depth · SIDE · lanes numbers (checked by the caller).
-                    cols[c] = unsafe { $load(b.add((k * SIDE + c) * $lanes)) };
-                }
-                for r in 0..SIDE {
-                    // SAFETY: `a` holds depth · SIDE · lanes numbers (checked by the caller).
-                    let row = unsafe { $load(a.add((k * SIDE + r) * $lanes)) };
-                    for c in 0..SIDE {
-                        acc[r][c] =
-                            if MAX { $max(acc[r][c], $mul(row, cols[c])) } else { $fma(row, cols[c], acc[r][c]) };
+            let mut acc = [[$zero(); C]; R];
+            for _ in 0..depth {
+                // The shorter side is held, the longer one passes.
+                if R < C {
+                    let mut rows = [$zero(); R];
+                    for r in 0..R {
+                        // SAFETY: `a` holds depth · R · lanes numbers (checked by the caller).
+                        rows[r] = unsafe { $load(a.add(r * $lanes)) };
+                    }
+                    for c in 0..C {
+                        // SAFETY: `b` holds depth · C · lanes numbers (checked by the caller).
+                        let col = unsafe { $load(b.add(c * $lanes)) };
+                        for r in 0..R {
+                            acc[r][c] =
+                                if MAX { $max(acc[r][c], $mul(rows[r], col)) } else { $fma(rows[r], col, acc[r][c]) };
+                        }
+                    }
+                } else {
+                    let mut cols = [$zero(); C];
+                    for c in 0..C {
+                        // SAFETY: `b` holds depth · C · lanes numbers (checked by the caller).
+                        cols[c] = unsafe { $load(b.add(c * $lanes)) };
+                    }
+                    for r in 0..R {
+                        // SAFETY: `a` holds depth · R · lanes numbers (checked by the caller).
+                        let row = unsafe { $load(a.add(r * $lanes)) };
+                        for c in 0..C {
+                            acc[r][c] =
+                                if MAX { $max(acc[r][c], $mul(row, cols[c])) } else { $fma(row, cols[c], acc[r][c]) };
+                        }
                     }
                 }
+                // SAFETY: steps of the sizes checked by the caller; the last ends one past the end.
+                unsafe {
+                    a = a.add(R * $lanes);
+                    b = b.add(C * $lanes);
+                }
             }
-            for r in 0..SIDE {
-                for c in 0..SIDE {
-                    // SAFETY: `tile` holds SIDE² · lanes numbers (checked by the caller).
-                    unsafe { $store(tile.add((r * SIDE + c) * $lanes), acc[r][c]) };
+            for r in 0..R {
+                for c in 0..C {
+                    // SAFETY: `tile` holds R · C · lanes numbers (checked by the caller).
+                    unsafe { $store(tile.add((r * C + c) * $lanes), acc[r][c]) };
                 }
             }
         }
     };
 }
 
-lanes!(
-    lanes_f64,
-    avx_lanes_f64,
+vectors!(
+    vectors_f64,
+    avx_vectors_f64,
     f64,
     8,
     _mm512_setzero_pd,
@@ -198,9 +232,9 @@ lanes!(
     _mm512_max_pd,
     _mm512_storeu_pd
 );
-lanes!(
-    lanes_f32,
-    avx_lanes_f32,
+vectors!(
+    vectors_f32,
+    avx_vectors_f32,
     f32,
     16,
     _mm512_setzero_ps,

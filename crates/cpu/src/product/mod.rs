@@ -1,6 +1,5 @@
 //! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
 
-pub mod batch;
 pub mod bucket;
 pub mod contract;
 pub mod engine;
@@ -10,12 +9,15 @@ mod lanes;
 mod logs;
 pub mod matrix;
 mod micro;
+mod pick;
 pub mod real;
 mod rows;
 pub mod scaled;
 pub mod semiring;
 pub mod shape;
 mod spread;
+mod target;
+pub mod vectors;
 
 pub use contract::Fold;
 pub use engine::{Engine, Forward, Marginals};

@@ -1,6 +1,7 @@
 //! The element types of tables.
 
 use super::held::{Spare, Spares};
+use super::pick::{Pick, Places, Steps};
 use std::sync::Mutex;
 
 /// f32 or f64.
@@ -36,12 +37,15 @@ pub trait Real:
     fn fused<const FMA: bool>(self, factor: Self, more: Self) -> Self;
     /// `tile[column][row] = fold over k of a[k][row] * b[k][column]` for `rows` vectors of rows; see [`super::micro`].
     fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
-    /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]`; see [`super::micro`].
-    fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+    /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]` for `sides.0` rows and `sides.1` columns;
+    /// see [`super::micro`].
+    fn vector_tile(sides: (usize, usize), depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+    /// Copies the vectors that `picks` name at each of `places`; see [`super::pick`].
+    fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]);
 }
 
 macro_rules! real {
-    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $lane:path) => {
+    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $vectors:path, $pick:path) => {
         impl Real for $t {
             const LIMIT: i32 = $limit;
             const LANES: usize = $lanes;
@@ -65,11 +69,14 @@ macro_rules! real {
             fn tile(rows: usize, depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
                 $micro(rows, depth, a, b, max, tile)
             }
-            fn lane_tile(depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
-                $lane(depth, a, b, max, tile)
+            fn vector_tile(sides: (usize, usize), depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
+                $vectors(sides, depth, a, b, max, tile)
+            }
+            fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]) {
+                $pick(from, places, picks, steps, to)
             }
         }
     };
 }
-real!(f64, doubles, 1000, 8, super::micro::tile_f64, super::micro::lanes_f64);
-real!(f32, singles, 120, 16, super::micro::tile_f32, super::micro::lanes_f32);
+real!(f64, doubles, 1000, 8, super::micro::tile_f64, super::micro::vectors_f64, super::pick::pick_f64);
+real!(f32, singles, 120, 16, super::micro::tile_f32, super::micro::vectors_f32, super::pick::pick_f32);

@@ -1,0 +1,166 @@
+//! Vectors of entries that lie near each other in a table, for the packed blocks of [`super::vectors`].
+
+use super::real::Real;
+
+/// Most lanes of a vector.
+pub const MOST: usize = 16;
+/// Places between the request for a line of memory and its use.
+const AHEAD: usize = 16;
+
+/// Where the entries of a vector lie in a table.
+#[derive(Debug)]
+pub struct Pick {
+    /// The first place.
+    first: usize,
+    /// Places after the first that hold an entry or lie before one: the reach.
+    last: usize,
+    /// The entries' places after the first; lanes that the vector has not repeat the first.
+    lanes: [u32; MOST],
+    /// The places to read where all lie within one vector; 0 where they do not.
+    mask: u16,
+}
+
+/// Where vectors go: those of a place at `place / group · far + place % group · near`, `apart` from each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// Places of a group: a power of two.
+    pub group: usize,
+    /// Entries between groups.
+    pub far: usize,
+    /// Entries between places of a group.
+    pub near: usize,
+    /// Entries between the vectors of a place.
+    pub apart: usize,
+}
+
+impl Steps {
+    #[inline(always)]
+    fn of(&self, place: usize) -> usize {
+        (place >> self.group.trailing_zeros()) * self.far + (place & (self.group - 1)) * self.near
+    }
+}
+
+impl Pick {
+    /// The pick for entries at `offsets`, at most `width` of them; `None` where they lie too far apart.
+    pub fn of(offsets: &[usize], width: usize) -> Option<Self> {
+        let first = offsets.iter().copied().min()?;
+        let last = offsets.iter().copied().max()? - first;
+        let mut lanes = [0u32; MOST];
+        for (lane, offset) in lanes.iter_mut().zip(offsets) {
+            *lane = u32::try_from(offset - first).ok()?;
+        }
+        let mask = if last < width { ((1u32 << (last + 1)) - 1) as u16 } else { 0 };
+        Some(Pick { first, last, lanes, mask })
+    }
+}
+
+/// Places of a table, each this far from one of the bases: those visited now, and those visited next.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// From the bases.
+    pub offsets: &'a [usize],
+    /// The base.
+    pub base: usize,
+    /// The base of the visit that follows.
+    pub next: usize,
+}
+
+impl Places<'_> {
+    /// The place that is visited [`AHEAD`] visits after the `i`th.
+    #[inline(always)]
+    fn ahead(&self, i: usize) -> usize {
+        match self.offsets.get(i + AHEAD) {
+            Some(offset) => self.base + offset,
+            None => self.next + self.offsets[(i + AHEAD - self.offsets.len()).min(self.offsets.len() - 1)],
+        }
+    }
+}
+
+/// Asks for the line of `from[at]` ahead of its use.
+#[inline(always)]
+fn ask<T>(from: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(at).cast());
+    }
+}
+
+/// Entries by entries.
+fn plain<T: Real>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [T]) {
+    for (i, offset) in places.offsets.iter().enumerate() {
+        for (v, pick) in picks.iter().enumerate() {
+            let from = &from[places.base + offset + pick.first..][..=pick.last];
+            let to = &mut to[steps.of(i) + v * steps.apart..][..T::LANES];
+            for (t, lane) in to.iter_mut().zip(&pick.lanes) {
+                // SAFETY: no lane is above `last`, which is within `from`.
+                *t = unsafe { *from.get_unchecked(*lane as usize) };
+            }
+        }
+    }
+}
+
+macro_rules! pick {
+    ($name:ident, $avx:ident, $t:ty, $lanes:expr, $mask:ty, $indices:expr, $load:ident, $permute:ident, $store:ident) => {
+        /// Copies the vectors that `picks` name at each of `places` to `to`.
+        pub fn $name(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
+            #[cfg(target_arch = "x86_64")]
+            if picks.iter().all(|p| p.mask > 0) && std::arch::is_x86_feature_detected!("avx512f") {
+                // SAFETY: the feature was just detected.
+                return unsafe { $avx(from, places, picks, steps, to) };
+            }
+            plain(from, places, picks, steps, to);
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        fn $avx(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
+            use std::arch::x86_64::*;
+            let reach = picks.iter().map(|p| p.first + p.last).max().unwrap_or(0);
+            let wide = picks.len().saturating_sub(1) * steps.apart + $lanes;
+            for (i, offset) in places.offsets.iter().enumerate() {
+                let (place, next) = (places.base + offset, places.ahead(i));
+                let at = steps.of(i);
+                assert!(place + reach < from.len() && at + wide <= to.len(), "offset beyond a table");
+                for (v, pick) in picks.iter().enumerate() {
+                    ask(from, next + pick.first);
+                    // SAFETY: the mask reaches `last`, within `from` by the assertion; so is the vector within `to`.
+                    unsafe {
+                        let near = $load(pick.mask as $mask, from.as_ptr().add(place + pick.first));
+                        let indices = $indices(pick.lanes.as_ptr());
+                        $store(to.as_mut_ptr().add(at + v * steps.apart), $permute(indices, near));
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// The first eight lanes as 64-bit indices.
+///
+/// # Safety
+/// The machine has AVX-512 F, and eight lanes are there.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn eight(lanes: *const u32) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller's promise.
+    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(lanes.cast()) })
+}
+
+/// Sixteen lanes as 32-bit indices.
+///
+/// # Safety
+/// The machine has AVX-512 F, and sixteen lanes are there.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn sixteen(lanes: *const u32) -> std::arch::x86_64::__m512i {
+    // SAFETY: the caller's promise.
+    unsafe { std::arch::x86_64::_mm512_loadu_si512(lanes.cast()) }
+}
+
+pick!(pick_f64, avx_f64, f64, 8, u8, eight, _mm512_maskz_loadu_pd, _mm512_permutexvar_pd, _mm512_storeu_pd);
+pick!(pick_f32, avx_f32, f32, 16, u16, sixteen, _mm512_maskz_loadu_ps, _mm512_permutexvar_ps, _mm512_storeu_ps);

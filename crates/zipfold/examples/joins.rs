@@ -1,0 +1,90 @@
+//! Every contraction of a network's two passes (all marginals) above LIMIT operations, timed alone, as JSON lines:
+//! `joins NETWORK EVIDENCE|- [LIMIT=1e9]`. Operations are two for each visited configuration; `moved` are the bytes of both
+//! inputs and of the result, once; `digits` are the variables from the slowest, with a letter for where they stand:
+//! `b` in both inputs and kept, `r` in the first and kept, `c` in the second and kept, `k` in both and summed.
+
+use std::path::Path;
+use std::time::Instant;
+use zipfold::core::factor::{Evidence, Task};
+use zipfold::core::{Budget, Result};
+use zipfold::cpu::product::contract::contract;
+use zipfold::cpu::product::held::Room;
+use zipfold::cpu::product::scaled::Scaled;
+use zipfold::cpu::product::shape::{Digit, Shape};
+use zipfold::cpu::product::{Engine, Fold};
+use zipfold::infer::{Settings, explain};
+use zipfold::io::network::{read_evidence, read_network};
+use zipfold::plan::product::{Pass, Plan, Source};
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [path, evidence, rest @ ..] = &args[..] else {
+        eprintln!("usage: joins NETWORK EVIDENCE|- [LIMIT]");
+        return Ok(());
+    };
+    let limit = rest.first().and_then(|l| l.parse().ok()).unwrap_or(1e9);
+    let budget = Budget::new(16 << 30);
+    let network = read_network(Path::new(path), &budget)?;
+    let seen = match evidence.as_str() {
+        "-" => Evidence::none(),
+        file => read_evidence(Path::new(file), &network, &budget)?,
+    };
+    let settings = Settings { memory: 16 << 30, ..Settings::default() };
+    let (reduced, plan) = explain(&network, &seen, &Task::Mar, &settings)?;
+    let Some(plan) = plan else { return Ok(()) };
+    let engine = Engine::new(&plan, &reduced.tables, Fold::Sum, Pass::Sweep, &budget);
+    let forward = engine.forward::<f64>(&engine.slice(0))?;
+    let room = Room::new(&budget);
+    let mut cards = plan.cards.clone();
+    plan.sliced.iter().for_each(|v| cards[*v] = 1);
+    for (at, node) in plan.nodes.iter().enumerate() {
+        let Source::Join(inputs) = &node.source else { continue };
+        let held: Vec<&Scaled<f64>> = inputs.iter().filter_map(|n| forward.tables[*n].as_ref()).collect();
+        measure("forward", &shape(&plan, &cards, inputs, at), &held, limit, &room)?;
+        for n in inputs.iter().filter(|n| plan.sweep.gradient[**n]) {
+            let others: Vec<usize> = inputs.iter().copied().filter(|m| m != n).collect();
+            let above = forward.tables[at].as_ref();
+            let held: Vec<&Scaled<f64>> =
+                above.into_iter().chain(others.iter().filter_map(|m| forward.tables[*m].as_ref())).collect();
+            let from: Vec<usize> = std::iter::once(at).chain(others).collect();
+            measure("backward", &shape(&plan, &cards, &from, *n), &held, limit, &room)?;
+        }
+    }
+    Ok(())
+}
+
+fn shape(plan: &Plan, cards: &[usize], inputs: &[usize], out: usize) -> Shape {
+    let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
+    Shape::new(&scopes, &plan.nodes[out].scope, &plan.rank, cards)
+}
+
+/// Prints the least seconds of three runs.
+fn measure(pass: &str, shape: &Shape, tables: &[&Scaled<f64>], limit: f64, room: &Room) -> Result<()> {
+    let flop = 2.0 * shape.visits();
+    if flop < limit || tables.len() != 2 {
+        return Ok(());
+    }
+    let mut least = f64::INFINITY;
+    for _ in 0..3 {
+        let start = Instant::now();
+        drop(contract(shape, tables, Fold::Sum, room)?);
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    let moved = 8 * (tables.iter().map(|t| t.len()).sum::<usize>() + shape.out_len);
+    let digits: Vec<String> = shape.digits.iter().map(|d| format!("{}{}", letter(d), d.card)).collect();
+    println!(
+        "{}",
+        serde_json::json!({"pass": pass, "flop": flop, "moved": moved, "seconds": least, "digits": digits.join(" ")})
+    );
+    Ok(())
+}
+
+fn letter(d: &Digit) -> char {
+    match (d.strides[0] > 0, d.strides[1] > 0, d.summed) {
+        (true, true, false) => 'b',
+        (true, false, false) => 'r',
+        (false, true, false) => 'c',
+        (true, true, true) => 'k',
+        _ => '?',
+    }
+}
