@@ -123,8 +123,9 @@ impl<'j> Engine<'j> {
                 Error::request(format!("{} rows", job.space.n.max(job.space.m))).limit("2147483647 rows on a device");
             return Err(e.remedy("--device cpu, or smaller shares of the rows"));
         }
-        let precision = plan.precision;
         let on_device = points::folds(job);
+        // Sweeps choose their precision themselves, from the ranges of wide rows.
+        let precision = if on_device { Precision::F64 } else { plan.precision };
         let half = dense::half(plan);
         let narrow = (precision == Precision::F32 && half.is_none()) || on_device;
         let wide = precision == Precision::F64;

@@ -31,7 +31,7 @@ pub struct Rates {
 /// AVX-512.
 const AVX512: Rates = Rates {
     dense_single: [1.93, 1.37, 1.11, 1.45, 2.38, 1.8],
-    dense_double: [2.0, 2.17, 1.46, 1.5, 2.96, 1.9],
+    dense_double: [2.5, 2.4, 1.7, 1.6, 3.2, 2.2],
     bits: 0.25,
     step: 1.0,
     operation: 0.75,
@@ -75,22 +75,22 @@ pub fn of(isa: Isa) -> &'static Rates {
 
 /// Cycles of `exp`, of `log`, of other functions, and of a power that is no small number, a lane: in double precision by
 /// scalar calls, in single precision by lanes.
-pub const EXP: [f64; 2] = [9.5, 0.9];
+pub const EXP: [f64; 2] = [9.5, 0.5];
 /// See [`EXP`].
 pub const LOG: [f64; 2] = [7.0, 1.6];
 /// See [`EXP`].
 pub const OTHER: [f64; 2] = [12.0, 12.0];
 /// See [`EXP`].
-pub const POWER: [f64; 2] = [85.0, 7.0];
+pub const POWER: [f64; 2] = [85.0, 14.0];
 
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
 /// neighbours, bins of a general histogram (an axis), matches.
 pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
 /// Cycles of a cell that generated code adds to the sum of its row.
-pub const ADDED: f64 = 0.15;
+pub const ADDED: f64 = 0.1;
 
 /// Cycles of a value of single precision that is compared with a bound, with its share of those computed again.
-pub const SCREENED: f64 = 0.5;
+pub const SCREENED: f64 = 2.0;
 
 /// Cycles of an element of a row that is hoisted and laid out.
 pub const LAID: f64 = 2.0;

@@ -301,7 +301,7 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let sums = fold.contains("sum");
         let equal = |a: f64, b: f64| if sums { close(a, b, 1e-5) } else { same(a, b) };
-        let got = on_device(&problem, &job, device, &[("fold.tiles", "dense")]).unwrap();
+        let got = on_device(&problem, &job, device, &[("fold.tiles", "dense")]).expect(fold);
         assert_eq!(difference(&got[0], &wanted[0], equal), None, "{fold} {cells:?} {dim}");
     }
 }
