@@ -359,13 +359,9 @@ fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -
         };
         match target {
             Target::Memory => {
-                let len = shape.iter().product();
-                let mut items: Vec<T> = vec![];
                 let refused =
-                    |_| Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
-                items.try_reserve_exact(len).map_err(refused)?;
-                items.resize(len, T::default());
-                Ok(Place::Memory(SharedMatrix::new(items)))
+                    || Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
+                Ok(Place::Memory(SharedMatrix::zeros(shape.iter().product()).ok_or_else(refused)?))
             }
             Target::Npy(path, options) if resume => Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?)),
             Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),

@@ -2,7 +2,9 @@
 //! runs are disjoint; whole lines of long results are stored past the caches.
 
 use super::store::{LINE, LONG, stream, streams};
+use std::alloc::Layout;
 use std::fmt::Debug;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -14,8 +16,6 @@ pub trait Shared: Copy {
     fn atom(self) -> Self::Atom;
     /// Stores.
     fn store(self, to: &Self::Atom);
-    /// The number back.
-    fn back(atom: Self::Atom) -> Self;
 }
 
 macro_rules! shared {
@@ -28,9 +28,6 @@ macro_rules! shared {
             #[inline(always)]
             fn store(self, to: &$atom) {
                 to.store(self.to_bits(), Relaxed);
-            }
-            fn back(atom: $atom) -> Self {
-                <$t>::from_bits(atom.into_inner())
             }
         }
     };
@@ -54,6 +51,18 @@ fn stream_lines<T: Shared>(atoms: &[T::Atom], run: &[T]) -> Range<usize> {
 }
 
 impl<T: Shared> SharedMatrix<T> {
+    /// `len` zeros, of pages that nobody has touched; none where the system has no memory.
+    pub fn zeros(len: usize) -> Option<Self> {
+        const { assert!(size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()) };
+        let layout = Layout::array::<T::Atom>(len).ok()?;
+        if layout.size() == 0 {
+            return Some(SharedMatrix(vec![]));
+        }
+        // SAFETY: the layout has a size.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T::Atom>();
+        // SAFETY: the allocator gave this much for this layout, and zero bits are an atomic of 0.
+        (!start.is_null()).then(|| SharedMatrix(unsafe { Vec::from_raw_parts(start, len, len) }))
+    }
     /// Takes over a vector (in place).
     pub fn new(items: Vec<T>) -> Self {
         SharedMatrix(items.into_iter().map(Shared::atom).collect())
@@ -76,6 +85,10 @@ impl<T: Shared> SharedMatrix<T> {
     }
     /// The vector back (in place).
     pub fn into_vec(self) -> Vec<T> {
-        self.0.into_iter().map(T::back).collect()
+        const { assert!(size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()) };
+        let mut atoms = ManuallyDrop::new(self.0);
+        // SAFETY: an atom has the size, the alignment and the bits of its number, and nobody else
+        // holds the vector.
+        unsafe { Vec::from_raw_parts(atoms.as_mut_ptr().cast::<T>(), atoms.len(), atoms.capacity()) }
     }
 }
