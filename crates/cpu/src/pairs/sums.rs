@@ -1,7 +1,7 @@
 //! Plain sums by row without values in between: compiled code adds the results of whole blocks of columns up, lane by lane.
 //!
-//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A block adds at most
-//! sixteen values in single precision before they are widened.
+//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane of a block
+//! adds eight values in single precision before they are widened.
 
 use super::lanes::Real;
 use super::program::Program;
