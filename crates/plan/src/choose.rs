@@ -90,10 +90,10 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         reasons.push("no room for the sorted rows that bounds need".into());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
-    let family = match prune.is_on() && !settings.contains_key("family") {
-        true => crate::family::choose(job, machine, isa, precision, settings, &mut vec![])?,
-        false => crate::family::choose(job, machine, isa, precision, settings, &mut reasons)?,
-    };
+    // Bounds have kernels of their own: what speaks for a family says nothing then.
+    let mut unsaid = vec![];
+    let said = if prune.is_on() { &mut unsaid } else { &mut reasons };
+    let family = crate::family::choose(job, machine, isa, precision, settings, said)?;
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();

@@ -1,5 +1,6 @@
 //! Tiles: numbered rectangles of cells that cover a space, in row-major order (the merge order).
 
+use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
@@ -12,6 +13,16 @@ pub struct Tile {
     pub rows: Range<usize>,
     /// Rows of y.
     pub cols: Range<usize>,
+}
+
+impl Tile {
+    /// The blocks of the tile in `order`, by the numbers of their rows and of their columns, cut off at its ends.
+    pub fn blocks(&self, order: Order) -> impl Iterator<Item = ((usize, usize), Tile)> {
+        let numbers = |side: &Range<usize>| side.start / BLOCK..side.end.div_ceil(BLOCK);
+        let clip = |b: usize, side: &Range<usize>| (b * BLOCK).max(side.start)..((b + 1) * BLOCK).min(side.end);
+        let all = order.blocks(numbers(&self.rows), numbers(&self.cols)).into_iter();
+        all.map(move |(i, j)| ((i, j), Tile { rows: clip(i, &self.rows), cols: clip(j, &self.cols) }))
+    }
 }
 
 /// How a space is cut. Sides are multiples of [`BLOCK`], so that sums have the same bits for every tiling.

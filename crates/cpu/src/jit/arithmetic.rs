@@ -3,6 +3,7 @@
 use super::ir::{Arg, Compare, Op, V};
 use super::steps::multiplied;
 use super::tile::{Tile, Val};
+use crate::kernels::math::SINGLE;
 use crate::pairs::program::{self, Inst, Src};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::{Binary, Unary};
@@ -127,27 +128,32 @@ impl Tile<'_> {
         self.list.push(Op::Fma, to, [Arg::V(a), Arg::V(b), Arg::No]);
         to
     }
+    /// A polynomial of `x`, highest power first, with one rounding a power.
+    fn polynomial(&mut self, x: V, coefficients: impl Iterator<Item = f32>) -> V {
+        let mut constants = coefficients.map(f64::from);
+        let first = constants.next().unwrap_or_default();
+        let first = self.number_constant(first);
+        constants.fold(first, |sum, coefficient| {
+            let coefficient = self.number_constant(coefficient);
+            self.fused(sum, x, coefficient)
+        })
+    }
     /// eᵃ in single precision with AVX-512, as `kernels/math.rs` computes it, within a unit in the last place: the argument
     /// less a multiple of ln 2 in two parts, and a polynomial of what is left.
     fn exponential(&mut self, a: Val) -> V {
         let a = self.number(a);
         // A NaN is the second operand, which both return.
-        let (least, most) = (self.constant_of(-104.0), self.constant_of(89.0));
+        let (least, most) = (self.constant_of(SINGLE.exp_range.0.into()), self.constant_of(SINGLE.exp_range.1.into()));
         let a = self.two(Op::Min, most, Val::V(a));
         let a = self.two(Op::Max, least, Val::V(a));
-        let log2_e = self.constant_of(std::f64::consts::LOG2_E);
+        let log2_e = self.constant_of(SINGLE.log2_e.into());
         let n = self.two(Op::Mul, log2_e, Val::V(a));
         let n = self.one(Op::Round(0), Val::V(n));
-        let rest = [-0.693_359_375, 2.121_944_4e-4].into_iter().fold(a, |rest, part| {
-            let part = self.number_constant(part);
+        let rest = [-SINGLE.ln2.0, -SINGLE.ln2.1].into_iter().fold(a, |rest, part| {
+            let part = self.number_constant(part.into());
             self.fused(n, part, rest)
         });
-        let first = self.number_constant(1.987_569_1e-4);
-        let others = [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5, 1.0, 1.0];
-        let power = others.into_iter().fold(first, |sum, coefficient| {
-            let coefficient = self.number_constant(coefficient);
-            self.fused(sum, rest, coefficient)
-        });
+        let power = self.polynomial(rest, SINGLE.exp.into_iter().chain([1.0, 1.0]));
         self.three(Op::Scale, Arg::V(power), Arg::V(n), Arg::No)
     }
     /// 2^(a·factor) in single precision with AVX-512: the power of the whole part, and a polynomial of the fraction
@@ -156,12 +162,8 @@ impl Tile<'_> {
         let factor = self.constant_of(factor);
         let t = self.two(Op::Mul, factor, a);
         let rest = self.one(Op::Fraction, Val::V(t));
-        let first = self.number_constant(2.161_291_1e-4);
-        let others = [1.246_784_8e-3, 9.675_452e-3, 5.548_528_2e-2, 0.240_229_31, 0.693_147_06, 1.0];
-        let power = others.into_iter().fold(first, |sum, coefficient| {
-            let coefficient = self.number_constant(coefficient);
-            self.fused(sum, rest, coefficient)
-        });
+        let powers = [2.161_291e-4, 1.246_784_8e-3, 9.675_452e-3, 5.548_528_2e-2, 0.240_229_31, 0.693_147_06, 1.0];
+        let power = self.polynomial(rest, powers.into_iter());
         self.three(Op::Scale, Arg::V(power), Arg::V(t), Arg::No)
     }
     fn blend(&mut self, m: V, no: Val, yes: Val) -> V {

@@ -55,15 +55,24 @@ unsafe fn map<T: Transcendental, S: Lanes<T>, const LN: bool>(s: S, p: *mut T) {
 }
 
 /// What the functions need to know of a type.
-struct Constants<T, const E: usize> {
+pub struct Constants<T, const E: usize> {
     /// Arguments of `exp` beyond these give 0 and infinity.
-    exp_range: (T, T),
-    log2_e: T,
+    pub exp_range: (T, T),
+    /// log₂ e.
+    pub log2_e: T,
     /// ln 2 in two parts, of which multiples of the first by exponents are exact.
-    ln2: (T, T),
+    pub ln2: (T, T),
     /// (eʳ - 1 - r) / r², highest power first.
-    exp: [T; E],
+    pub exp: [T; E],
 }
+
+/// Those of single precision, which generated code has too.
+pub const SINGLE: Constants<f32, 6> = Constants {
+    exp_range: (-104.0, 89.0),
+    log2_e: core::f32::consts::LOG2_E,
+    ln2: (0.693_359_4, -2.121_944_4e-4),
+    exp: [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5],
+};
 
 #[inline(always)]
 fn exp<T: Element, S: Lanes<T>, const E: usize>(s: S, c: &Constants<T, E>, x: S::V) -> S::V {
@@ -116,13 +125,7 @@ fn ln<T: Element, S: Lanes<T>, const A: usize, const B: usize>(s: S, c: &LnConst
 impl Transcendental for f32 {
     #[inline(always)]
     fn exp<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
-        let c = Constants {
-            exp_range: (-104.0, 89.0),
-            log2_e: core::f32::consts::LOG2_E,
-            ln2: (0.693_359_4, -2.121_944_4e-4),
-            exp: [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5],
-        };
-        exp(s, &c, x)
+        exp(s, &SINGLE, x)
     }
     #[inline(always)]
     fn ln<S: Lanes<f32>>(s: S, x: S::V) -> S::V {

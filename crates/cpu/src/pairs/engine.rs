@@ -250,10 +250,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
         // Pieces are put in canonical order after, whatever the order of blocks.
         let mut made: Vec<Made> = vec![];
-        let blocks = |r: &Range<usize>| r.start / BLOCK..r.end.div_ceil(BLOCK);
-        for (ib, jb) in self.engine.traversal.blocks(blocks(&tile.rows), blocks(&tile.cols)) {
-            let clip = |b: usize, r: &Range<usize>| (b * BLOCK).max(r.start)..((b + 1) * BLOCK).min(r.end);
-            let (rows, cols) = (clip(ib, &tile.rows), clip(jb, &tile.cols));
+        for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {
             self.block(jb, &rows, &cols, sink)?;
             let pieces = std::mem::take(&mut self.pieces);
             made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));

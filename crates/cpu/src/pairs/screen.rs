@@ -20,7 +20,7 @@ use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectStat
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::{Blame, Error, Job, Result, Side};
 use zipfold_plan::screen::{Form, Limit, Question};
-use zipfold_plan::{Plan, Tile};
+use zipfold_plan::{Order, Plan, Tile};
 
 /// Beyond this a sum of powers of three of differences might leave single precision.
 const LARGEST: f64 = 1e10;
@@ -35,6 +35,7 @@ pub struct Screened<'j> {
     form: Form,
     op: ZipReduce,
     isa: Isa,
+    order: Order,
     packed: Packed,
     x: Rows<f64>,
     y: Rows<f64>,
@@ -84,7 +85,7 @@ impl<'j> Screened<'j> {
         let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true);
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = zips::reduce(form.zip.0);
-        Some(Screened { job, form, op, isa: zips::isa(plan.isa), packed, x, y, norms, error })
+        Some(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })
     }
     /// Folds the cells of `tiles`.
     ///
@@ -95,14 +96,12 @@ impl<'j> Screened<'j> {
         let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
         let mut unit = Unit::new(self, start..end);
         for tile in tiles {
-            for rows in blocks(&tile.rows) {
-                for cols in blocks(&tile.cols) {
-                    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                        return Err(Error::new(Blame::Interrupted, "interrupted"));
-                    }
-                    unit.block(&rows, &cols);
-                    unit.hold(sink)?;
+            for (_, Tile { rows, cols }) in tile.blocks(self.order) {
+                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    return Err(Error::new(Blame::Interrupted, "interrupted"));
                 }
+                unit.block(&rows, &cols);
+                unit.hold(sink)?;
             }
         }
         Ok(UnitState { states: vec![unit.best.into_state()], tally: unit.tally })
@@ -116,13 +115,6 @@ fn largest(row: &[f64]) -> Option<f64> {
 
 fn norm(row: &[f64]) -> f64 {
     row.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// Ranges of whole blocks, cut off at the ends of `range`.
-fn blocks(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-    let range = range.clone();
-    let clip = move |b: usize| (b * BLOCK).max(range.start)..((b + 1) * BLOCK).min(range.end);
-    (range.start / BLOCK..range.end.div_ceil(BLOCK)).map(clip)
 }
 
 /// What is kept of the pairs.
