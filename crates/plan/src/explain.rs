@@ -61,7 +61,13 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
 fn pruning(job: &Job, plan: &Plan) -> String {
     let expected = |share: f64| format!(", about {:.3} % of the pairs evaluated", 100.0 * share);
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
-        (true, _) => format!("by bounds of boxes{}", plan.prune.evaluated.map(expected).unwrap_or_default()),
+        (true, _) => {
+            let by = match plan.prune.mesh {
+                Some(mesh) => format!("by a mesh of columns, {} cells to the last edge", mesh.parts),
+                None => "by bounds of boxes".into(),
+            };
+            by + &plan.prune.evaluated.map(expected).unwrap_or_default()
+        }
         (false, true) => "off".into(),
         (false, false) => "does not apply".into(),
     }

@@ -1,6 +1,9 @@
 //! Whether bounds may leave pairs out, and whether that pays (DESIGN 6.1).
 
 mod estimate;
+mod mesh;
+
+pub use mesh::Mesh;
 
 use crate::choose::Settings;
 use crate::cost;
@@ -18,6 +21,11 @@ const WORTH_CELLS: usize = 1 << 22;
 /// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as a plain run sweeps.
 const WORTH_SHARE: f64 = 0.4;
 
+/// As much for a mesh, whose pairs are swept as fast as those of a plain run.
+const WORTH_MESH: f64 = 0.7;
+/// Boxes that leave this part of what a mesh leaves are better than that.
+const WORTH_BOXES: f64 = 0.5;
+
 /// How the cells of a pruned run are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -33,6 +41,8 @@ pub struct Prune {
     on: bool,
     /// The share of pairs that is expected to be evaluated, where it was estimated.
     pub evaluated: Option<f64>,
+    /// Columns of a mesh, where a histogram of distances looks for its pairs in one.
+    pub mesh: Option<Mesh>,
 }
 
 impl Prune {
@@ -93,37 +103,71 @@ fn credits_rows(fold: &Fold) -> bool {
     }
 }
 
-/// Whether to prune `job`: as set by hand, or where it pays.
+/// Whether and how to prune `job`: as set by hand, or where it pays.
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
 pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Result<Prune> {
     let can = mode(job).is_some();
-    match settings.get("prune").map(String::as_str) {
-        Some("off") => Ok(Prune::default()),
-        Some("on") if can => {
-            let family = settings.get("family").map_or("points", String::as_str);
-            Ok(Prune { on: true, evaluated: estimate::evaluated(job, cost::kernel(job, family)) })
-        }
-        Some("on") => {
+    let asked = settings.get("prune").map_or("auto", String::as_str);
+    match asked {
+        "off" => Ok(Prune::default()),
+        "on" if can => Ok(Prune { on: true, ..expected(job, settings)? }),
+        "on" => {
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
-        None | Some("auto") if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
-        None | Some("auto") => {
-            let family = settings.get("family").map_or("points", String::as_str);
-            let evaluated = estimate::evaluated(job, cost::kernel(job, family));
-            let on = evaluated.is_some_and(|share| share <= WORTH_SHARE);
-            if let Some(share) = evaluated {
+        "auto" if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
+        "auto" => {
+            let found = expected(job, settings)?;
+            let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
+            let on = found.evaluated.is_some_and(|share| share <= worth);
+            if let Some(share) = found.evaluated {
                 let percent = 100.0 * share;
+                let by = if found.mesh.is_some() { "a mesh of columns" } else { "bounds" };
                 let what = if on { "which pays" } else { "which does not pay" };
-                reasons.push(format!("bounds would leave about {percent:.3} % of the pairs to evaluate, {what}"));
+                reasons.push(format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}"));
             }
-            Ok(Prune { on, evaluated })
+            Ok(Prune { on, ..found })
         }
-        Some(other) => {
+        other => {
             let e = Error::request(format!("'{other}' is no way to prune")).at("--set prune");
             Err(e.remedy("on, off or auto"))
         }
+    }
+}
+
+/// How `job` would be pruned, and what that would leave.
+fn expected(job: &Job, settings: &Settings) -> Result<Prune> {
+    let family = settings.get("family").map_or("points", String::as_str);
+    let kernel = cost::kernel(job, family);
+    let boxes = || Prune { on: false, evaluated: estimate::evaluated(job, kernel), mesh: None };
+    let asked = parts(settings)?;
+    if kernel != cost::Kernel::Points || asked == Some(0) {
+        return Ok(boxes());
+    }
+    let Some(mesh) = mesh::choose(job, asked) else { return Ok(boxes()) };
+    let of_mesh = Prune { on: false, evaluated: Some(mesh.evaluated), mesh: Some(mesh) };
+    if asked.is_some() || mesh.evaluated < WORTH_SHARE {
+        return Ok(of_mesh);
+    }
+    // Most pairs are within the last edge: boxes may settle them whole.
+    let of_boxes = boxes();
+    let fewer = of_boxes.evaluated.is_some_and(|share| share < WORTH_BOXES * mesh.evaluated);
+    Ok(if fewer { of_boxes } else { of_mesh })
+}
+
+/// The setting `mesh`: cells to the last edge, 0 for none.
+fn parts(settings: &Settings) -> Result<Option<u32>> {
+    match settings.get("mesh").map(String::as_str) {
+        None | Some("auto") => Ok(None),
+        Some("off") => Ok(Some(0)),
+        Some(text) => match text.parse::<u32>().ok().filter(|parts| (1..=64).contains(parts)) {
+            Some(parts) => Ok(Some(parts)),
+            None => {
+                let e = Error::request(format!("'{text}' is no number of cells")).at("--set mesh").limit("1 to 64");
+                Err(e.remedy("how many cells of a mesh reach to the last edge, off or auto"))
+            }
+        },
     }
 }

@@ -5,6 +5,7 @@
 //! private `u32` copies of the bins, one per lane (modulo [`COPIES`]), and flushed before they can overflow.
 
 mod edges;
+mod mesh;
 mod points;
 mod strips;
 mod sweep;
@@ -14,6 +15,7 @@ mod tests;
 mod uniform;
 
 pub use edges::Edges;
+pub use mesh::{Columns, Meeting, Mesh, Meshed};
 pub use points::{Frame, Points};
 pub use strips::{Binning, Strip};
 
@@ -31,6 +33,8 @@ const COPIED: usize = 1024;
 
 /// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
 const CHUNK: usize = 1 << 26;
+/// The share of pairs below the last edge up to which the others are dropped before they are counted.
+const SPARSE: f64 = 0.5;
 /// Fewer pairs are not worth any preparation.
 const SMALL: usize = 256;
 
@@ -74,6 +78,8 @@ pub struct Histogram<'e> {
     pending: u64,
     /// Pairs that were decided in `f64`.
     undecided: u64,
+    /// The share of pairs below the last edge, by the last sample.
+    share: Option<f64>,
     fast: bool,
 }
 
@@ -84,7 +90,7 @@ impl<'e> Histogram<'e> {
         let copies = copies(edges);
         // The upper half takes what tables leave undecided.
         let private = vec![0; slots.next_power_of_two() * copies * 2];
-        Histogram { edges, slots: vec![0; slots], private, copies, pending: 0, undecided: 0, fast: true }
+        Histogram { edges, slots: vec![0; slots], private, copies, pending: 0, undecided: 0, share: None, fast: true }
     }
 
     /// Evaluates every pair in `f64`: slow, and the same counts.
@@ -107,38 +113,47 @@ impl<'e> Histogram<'e> {
         assert_eq!(x.frame(), y.frame(), "points in different frames");
         if self.fast && rows.len().saturating_mul(cols.len()) >= SMALL {
             let binning = Binning::new(self.edges, x, y);
-            return self.add_strips(isa, &binning, x, y, &[Strip { rows, spans: vec![cols] }], pairs);
+            let strips = &[Strip { rows, spans: vec![cols] }];
+            return self.add_strips(isa, &binning, &Work { x, y, strips, pairs, padded: false });
         }
-        let work = Work { x, y, strips: &[Strip { rows, spans: vec![cols] }], pairs };
-        self.add_exactly(&work);
+        self.add_exactly(&Work { x, y, strips: &[Strip { rows, spans: vec![cols] }], pairs, padded: false });
     }
 
-    /// Counts the pairs of `strips`; `binning` is of the same edges and points.
+    /// Counts the pairs of `work`; `binning` is of the same edges and points.
     ///
     /// # Panics
     /// If the ranges end outside the points, or the frames have different dimensions.
-    pub fn add_strips(&mut self, isa: Isa, binning: &Binning, x: &Points, y: &Points, strips: &[Strip], pairs: Pairs) {
-        let inside = |s: &Strip| s.rows.end <= x.len() && s.spans.iter().all(|c| c.end <= y.len());
-        assert!(strips.iter().all(inside), "pairs outside the points");
-        assert_eq!(x.frame(), y.frame(), "points in different frames");
-        let work = Work { x, y, strips, pairs };
+    pub fn add_strips(&mut self, isa: Isa, binning: &Binning, work: &Work<'_>) {
+        let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.end <= work.y.len());
+        assert!(work.strips.iter().all(inside), "pairs outside the points");
+        assert_eq!(work.x.frame(), work.y.frame(), "points in different frames");
         match &binning.0 {
-            Form::SingleScale(b) => self.sweep::<f32, _>(isa, &work, b),
-            Form::DoubleScale(b) => self.sweep::<f64, _>(isa, &work, b),
-            Form::SingleTable(b) => self.sweep::<f32, _>(isa, &work, b),
-            Form::DoubleTable(b) => self.sweep::<f64, _>(isa, &work, b),
-            Form::Exact => self.add_exactly(&work),
+            Form::SingleScale(b) => self.sweep::<f32, _>(isa, work, b),
+            Form::DoubleScale(b) => self.sweep::<f64, _>(isa, work, b),
+            Form::SingleTable(b) => self.sweep::<f32, _>(isa, work, b),
+            Form::DoubleTable(b) => self.sweep::<f64, _>(isa, work, b),
+            Form::Exact => self.add_exactly(work),
         }
     }
 
     fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
-        let sparse = work.share_in_range(self.edges) < if B::QUEUES { 0.6 } else { 0.1 };
+        // Queues name pairs by 32 bits.
+        let named = work.x.len().max(work.y.len()) <= u32::MAX as usize;
+        let sparse = named && self.share_in_range(work) < SPARSE;
         let work = work.clone();
         if self.copies == COPIES {
             T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, near: PhantomData });
         } else {
             T::dispatch(isa, Sweep::<T, B, 0> { work, binner, sparse, histogram: self, near: PhantomData });
         }
+    }
+
+    /// The share of pairs below the last edge: of padded strips, which are alike, that of the first.
+    fn share_in_range(&mut self, work: &Work<'_>) -> f64 {
+        let known = self.share.filter(|_| work.padded);
+        let share = known.unwrap_or_else(|| work.share_in_range(self.edges));
+        self.share = Some(share);
+        share
     }
 
     fn add_exactly(&mut self, work: &Work<'_>) {
@@ -213,12 +228,19 @@ impl Counts {
 }
 
 /// The pairs to count.
-#[derive(Clone)]
-struct Work<'a> {
-    x: &'a Points,
-    y: &'a Points,
-    strips: &'a [Strip],
-    pairs: Pairs,
+#[derive(Clone, Debug)]
+pub struct Work<'a> {
+    /// Points of x.
+    pub x: &'a Points,
+    /// Points of y.
+    pub y: &'a Points,
+    /// Rows and the columns they meet.
+    pub strips: &'a [Strip],
+    /// Which of their pairs.
+    pub pairs: Pairs,
+    /// What follows a span, up to a vector, may be counted with it: it is beyond the last edge. Pairs beyond are not all
+    /// counted then.
+    pub padded: bool,
 }
 
 impl Work<'_> {

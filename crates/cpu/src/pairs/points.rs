@@ -1,6 +1,6 @@
 //! Family *points*: a histogram of distances in one to four dimensions, swept by its own kernel with the exact-edge rule.
 
-use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Strip};
+use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Strip, Work};
 use crate::simd;
 use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
 use zipfold_core::pair::lower::ZipForm;
@@ -42,27 +42,36 @@ impl Distances {
         whole && plain && straight && distance && finite(&job.x) && finite(job.other())
     }
     fn load(job: &Job, orders: Option<[&[u32]; 2]>) -> Option<Self> {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
         let columns_x = columns(&job.x, orders.map(|o| o[0]));
         let slices: Vec<&[f64]> = columns_x.iter().map(Vec::as_slice).collect();
-        let frame = frame(job, &slices)?;
+        let frame = boxed(job)?.unwrap_or_else(|| Frame::open(&slices));
         let x = Points::new(&frame, &slices);
         let y = job.y.as_ref().map(|y| {
             let columns = columns(y, orders.map(|o| o[1]));
             Points::new(&frame, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
         });
+        Self::between(job, x, y)
+    }
+    /// The distances of `job` between points that are loaded.
+    pub fn between(job: &Job, x: Points, y: Option<Points>) -> Option<Self> {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
         let pairs = if job.space.cells == Cells::Triangle { Pairs::Above } else { Pairs::All };
         Some(Distances { x, y, edges, binning, pairs })
     }
+    /// Points of x and of y.
+    pub fn points(&self) -> [&Points; 2] {
+        [&self.x, self.y.as_ref().unwrap_or(&self.x)]
+    }
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
         Sweep::new(&self.edges)
     }
-    /// Counts the pairs of `strips`.
-    pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip]) {
-        sweep.add_strips(isa, &self.binning, &self.x, self.y.as_ref().unwrap_or(&self.x), strips, self.pairs);
+    /// Counts the pairs of `strips`; see [`Work::padded`].
+    pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip], padded: bool) {
+        let [x, y] = self.points();
+        sweep.add_strips(isa, &self.binning, &Work { x, y, strips, pairs: self.pairs, padded });
     }
     /// Adds counts to a state of the fold; the pairs that they count.
     pub fn put(counts: &Counts, state: &mut HistogramState) -> u64 {
@@ -72,12 +81,17 @@ impl Distances {
         state.counts[last] += counts.over;
         counts.total() - counts.skipped
     }
+    /// As [`Self::put`], where the pairs that are not below the last edge are the others of `all`.
+    pub fn put_all(counts: &Counts, state: &mut HistogramState, all: u64) {
+        let below = counts.under + counts.bins.iter().sum::<u64>();
+        Self::put(&Counts { over: all - below, skipped: 0, ..counts.clone() }, state);
+    }
     /// Counts the pairs of consecutive tiles.
     pub fn run(&self, tiles: &[Tile], isa: simd::Isa, fold: &Histogram) -> (State, Tally) {
         let mut sweep = self.sweep();
         let strip = |t: &Tile| Strip { rows: t.rows.clone(), spans: vec![t.cols.clone()] };
         for tile in tiles {
-            self.add(&mut sweep, isa, &[strip(tile)]);
+            self.add(&mut sweep, isa, &[strip(tile)], false);
         }
         let counts = sweep.finish();
         let mut state = HistogramState::new(fold);
@@ -116,10 +130,16 @@ fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {
     (0..table.cols()).map(column).collect()
 }
 
-fn frame(job: &Job, columns: &[&[f64]]) -> Option<Frame> {
+/// The frame of a job whose points of x are `rows`, row-major; none where the box is oblique.
+pub fn frame(job: &Job, rows: &[f64]) -> Option<Frame> {
+    Some(boxed(job)?.unwrap_or_else(|| Frame::open_rows(rows, job.low.dim)))
+}
+
+/// The frame of the box of a job, if there is one; none where it is oblique.
+fn boxed(job: &Job) -> Option<Option<Frame>> {
     match job.cell.as_ref().map(|c| c.image()) {
-        None => Some(Frame::open(columns)),
-        Some(Image::Orthorhombic(o)) if o.lengths().len() == job.low.dim => Some(Frame::periodic(o.lengths())),
+        None => Some(None),
+        Some(Image::Orthorhombic(o)) if o.lengths().len() == job.low.dim => Some(Some(Frame::periodic(o.lengths()))),
         Some(_) => None,
     }
 }

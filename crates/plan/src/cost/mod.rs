@@ -7,7 +7,7 @@ mod formula;
 mod pruned;
 pub mod rates;
 
-pub use pruned::{Kernel, kernel};
+pub use pruned::{Kernel, kernel, meshed};
 
 use crate::choose::dense_bytes;
 use crate::machine::{Isa, Machine};

@@ -1,6 +1,7 @@
 //! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
 
 use super::{Term, Work, formula, rates};
+use crate::prune::Mesh;
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
 use zipfold_core::pair::bounds::Bounds;
@@ -13,6 +14,8 @@ const LEAF: f64 = 32.0;
 const BLOCK: f64 = 128.0;
 /// Rows that go down the boxes together.
 const GROUP: f64 = 16.0;
+/// Lanes of a vector of distances.
+const VECTOR: f64 = 16.0;
 /// Coordinates that clouds have at most.
 const MOST: usize = 4;
 
@@ -70,12 +73,28 @@ fn is_norm(job: &Job, id: Id) -> bool {
     }
 }
 
+/// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of rows, and vectors in them.
+pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
+    let (n, m) = (job.space.n as f64, job.space.m as f64);
+    let half = if job.space.is_half() { 0.5 } else { 1.0 };
+    let vectors = n * (mesh.evaluated * half * m / VECTOR + 0.5 * mesh.met);
+    n / 4.0 * mesh.met * rates::MESH[0] + vectors * rates::MESH[1]
+}
+
 /// The terms of a pruned run.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel(work.job, work.family);
     let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
     let doubled = crate::prune::walked(work.job, work.prune).cells != work.job.space.cells;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
+    if let Some(mesh) = &work.prune.mesh {
+        let rows = (work.job.space.n + if work.job.y.is_some() { work.job.space.m } else { 0 }) as f64;
+        return vec![
+            work.shared("placing rows in columns", rows * rates::MESH[2]),
+            work.shared("looking for pairs", meshed(work.job, mesh)),
+            work.shared("counting", pairs * work.rates().counted[0]),
+        ];
+    }
     vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]
 }
 

@@ -230,7 +230,7 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
 }
 
 /// Up to [`SAMPLE`] rows of `n`, spread by the golden ratio, so that no order of the rows misleads.
-fn picked(n: usize) -> Vec<usize> {
+pub fn picked(n: usize) -> Vec<usize> {
     if n <= SAMPLE {
         return (0..n).collect();
     }

@@ -1,7 +1,10 @@
 //! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
 
 use crate::simd::Element;
+use rayon::prelude::*;
 
+/// A place without a point: NaN, and far from all points in the near coordinates.
+pub(super) const GAP: u32 = u32::MAX;
 /// Padding behind each near column, so that whole vectors may be read from any point on.
 const PAD: usize = 16;
 
@@ -19,18 +22,29 @@ impl Frame {
     /// # Panics
     /// If there are no columns or more than four.
     pub fn open<T: Element>(columns: &[&[T]]) -> Frame {
-        assert!((1..=4).contains(&columns.len()), "points of one to four dimensions");
+        Self::around(columns.len(), |k| columns[k].iter().map(|x| x.to_f64()))
+    }
+
+    /// As [`Self::open`], of row-major coordinates.
+    ///
+    /// # Panics
+    /// If there are no dimensions or more than four.
+    pub fn open_rows(rows: &[f64], dimensions: usize) -> Frame {
+        Self::around(dimensions, |k| rows.iter().skip(k).step_by(dimensions).copied())
+    }
+
+    fn around<I: Iterator<Item = f64>>(dimensions: usize, column: impl Fn(usize) -> I) -> Frame {
+        assert!((1..=4).contains(&dimensions), "points of one to four dimensions");
         let mut origin = [0.0; 4];
-        for (origin, column) in origin.iter_mut().zip(columns) {
-            let single = column.iter().all(|x| x.to_f64() == f64::from(x.to_f64() as f32));
-            let (lo, hi) = column
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x.to_f64()), hi.max(x.to_f64())));
+        for (k, origin) in origin.iter_mut().enumerate().take(dimensions) {
+            let (single, lo, hi) = column(k).fold((true, f64::INFINITY, f64::NEG_INFINITY), |(single, lo, hi), x| {
+                (single & (x == f64::from(x as f32)), lo.min(x), hi.max(x))
+            });
             let middle = lo / 2.0 + hi / 2.0;
             // Values that f32 holds exactly are best left alone: differences of them err by one rounding only.
             *origin = if single || !middle.is_finite() { 0.0 } else { middle };
         }
-        Frame { dimensions: columns.len(), origin, periods: None }
+        Frame { dimensions, origin, periods: None }
     }
 
     /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L), ties to even.
@@ -55,7 +69,7 @@ impl Frame {
     }
 
     /// The coordinate that the near columns round.
-    fn place(&self, k: usize, x: f64) -> f64 {
+    pub(super) fn place(&self, k: usize, x: f64) -> f64 {
         match self.periods {
             Some(l) => x - l[k] * (x / l[k]).round_ties_even(),
             None => x - self.origin[k],
@@ -112,7 +126,37 @@ impl Points {
         points
     }
 
-    /// Points.
+    /// Takes row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
+    pub(super) fn placed(frame: &Frame, rows: &[f64], places: &[u32], far: (usize, f64)) -> Points {
+        let (len, padded) = (places.len(), places.len() + PAD);
+        let dimensions = frame.dimensions;
+        let mut exact = vec![f64::NAN; len * dimensions];
+        let (mut near, mut single) = (vec![0.0; padded * dimensions], vec![0.0; padded * dimensions]);
+        let mut bounds = (0.0f64, 0.0f64);
+        for k in 0..dimensions {
+            let to = (&mut exact[k * len..][..len], &mut near[k * padded..][..len], &mut single[k * padded..][..len]);
+            let each = to.0.par_iter_mut().zip(to.1).zip(to.2).zip(places).with_min_len(4096);
+            let gap = if k == far.0 { far.1 } else { 0.0 };
+            let put =
+                |(rounding, reach): (f64, f64),
+                 (((exact, near), single), place): (((&mut f64, &mut f64), &mut f32), &u32)| {
+                    if *place == GAP {
+                        (*near, *single) = (gap, gap as f32);
+                        return (rounding, reach);
+                    }
+                    let x = rows[*place as usize * dimensions + k];
+                    (*exact, *near) = (x, frame.place(k, x));
+                    *single = *near as f32;
+                    let reach = if x.is_finite() { reach.max(x.abs()) } else { f64::INFINITY };
+                    (rounding.max((f64::from(*single) - *near).abs()), reach)
+                };
+            let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
+            bounds = larger(bounds, each.fold(|| (0.0, 0.0), put).reduce(|| (0.0, 0.0), larger));
+        }
+        Points { frame: frame.clone(), len, exact, near, single, rounding: bounds.0, reach: bounds.1 }
+    }
+
+    /// Points, or places.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -9,8 +9,6 @@ use std::ops::Range;
 
 /// What turns vectors of r² into counters.
 pub(super) trait Binner<T: Near> {
-    /// Whether sparse sweeps use `inside` and the queue; otherwise they use `beyond`.
-    const QUEUES: bool;
     /// Constants in registers.
     type Constants<S: Lanes<T>>: Copy;
     /// Loads the constants.
@@ -27,11 +25,8 @@ pub(super) trait Binner<T: Near> {
         r2: S::V,
         index: *mut i32,
     ) -> u32;
-    /// The bits of the lanes that are certainly not below the last edge.
-    fn beyond<S: Lanes<T>>(&self, s: S, constants: Self::Constants<S>, r2: S::V) -> u32;
-    /// Slots with fractions, the bits of the lanes that are decided and below the last edge, and of those that are
-    /// certainly not below it.
-    fn inside<S: Lanes<T>>(&self, s: S, constants: Self::Constants<S>, r2: S::V) -> (S::V, u32, u32);
+    /// From this r² on a pair is certainly not below the last edge.
+    fn far(&self) -> T;
 }
 
 /// One sweep over `work`; the counters of a slot are 2^SHIFT copies.
@@ -44,12 +39,16 @@ pub(super) struct Sweep<'a, 'e, T, B, const SHIFT: i32> {
     pub near: PhantomData<T>,
 }
 
-/// Decided slots that wait to be counted.
+/// Pairs that wait to be counted: their r², rows and columns.
 struct Queue<T> {
-    slots: [T; QUEUE + 16],
+    r2: [T; QUEUE + 16],
+    i: [u32; QUEUE + 16],
+    j: [u32; QUEUE + 16],
     len: usize,
 }
-const QUEUE: usize = 256;
+const QUEUE: usize = 512;
+/// What is enqueued between two looks at the length: a vector for each of four anchors.
+const ROOM: usize = 64;
 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, SHIFT> {
     type Output = ();
@@ -72,7 +71,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
-        let mut queue = Queue { slots: [T::ZERO; QUEUE + 16], len: 0 };
+        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], i: [0; QUEUE + 16], j: [0; QUEUE + 16], len: 0 };
         let strips = self.work.strips;
         for strip in strips {
             let mut i = strip.rows.start;
@@ -80,20 +79,13 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             let step = if S::REGISTERS >= 32 { 4 } else { 2 };
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                for span in &strip.spans {
-                    let start = match self.work.pairs {
-                        Pairs::All => span.start,
-                        Pairs::Above => self.corner(i, anchors, span),
-                    };
-                    for first in (start..span.end).step_by(CHUNK) {
-                        let cols = first..span.end.min(first + CHUNK);
-                        self.histogram.reserve((cols.len() as u64 + 16) * anchors as u64);
-                        match anchors {
-                            4 => self.group::<S, D, P, 4>(s, i, cols, &mut queue),
-                            2 => self.group::<S, D, P, 2>(s, i, cols, &mut queue),
-                            _ => self.group::<S, D, P, 1>(s, i, cols, &mut queue),
-                        }
-                    }
+                if self.work.pairs == Pairs::Above {
+                    strip.spans.iter().for_each(|span| self.corner(i, anchors, span));
+                }
+                match anchors {
+                    4 => self.group::<S, D, P, 4>(s, i, &strip.spans, &mut queue),
+                    2 => self.group::<S, D, P, 2>(s, i, &strip.spans, &mut queue),
+                    _ => self.group::<S, D, P, 1>(s, i, &strip.spans, &mut queue),
                 }
                 i += anchors;
             }
@@ -101,24 +93,23 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         self.drain(s, &mut queue, true);
     }
 
-    /// Counts the pairs of the anchors with columns below all their diagonals; returns the first column behind.
-    fn corner(&mut self, i: usize, anchors: usize, span: &Range<usize>) -> usize {
+    /// Counts the pairs of the anchors with columns before the end of their diagonals.
+    fn corner(&mut self, i: usize, anchors: usize, span: &Range<usize>) {
         let end = span.end.min(i + anchors);
         for a in i..i + anchors {
             for j in span.start.max(a + 1)..end {
                 self.histogram.count_exactly(&self.work, a, j);
             }
         }
-        span.start.max(i + anchors)
     }
 
-    /// Counts all pairs of `A` anchors with the columns.
+    /// Counts the pairs of `A` anchors with the columns, of those above the diagonal the ones behind all anchors.
     #[inline(always)]
     fn group<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
         &mut self,
         s: S,
         i: usize,
-        cols: Range<usize>,
+        spans: &[Range<usize>],
         queue: &mut Queue<T>,
     ) {
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
@@ -127,39 +118,58 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         let lengths = self.work.x.frame().periods().unwrap_or_default();
         let lengths: [S::V; D] = std::array::from_fn(|k| s.splat(T::from_f64(lengths[k])));
         let constants = self.binner.constants(s);
+        let far = s.splat(self.binner.far());
         // Counters are bumped one round late: loads of parts of a vector that was just stored would wait for it.
         let mut index = [[[0i32; 16]; A]; 2];
         let counters = self.histogram.private.as_mut_ptr();
         let mut round = 0;
-        let mut dropped = 0u64;
-        for j in cols.clone().step_by(S::N) {
-            // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
-            let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
-            let live = first_lanes(cols.end - j) & all::<T, S>();
-            if self.sparse {
-                for (a, anchor) in anchors.iter().enumerate() {
-                    let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
-                    dropped += self.sparse_vector(s, constants, (i + a, j), r2, live, queue);
-                }
-                continue;
-            }
-            let [even, odd] = &mut index;
-            let (now, before) = if round % 2 == 0 { (even, odd) } else { (odd, even) };
-            let mut undecided = [0u32; A];
-            for a in 0..A {
-                let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
-                // SAFETY: `now[a]` holds N values.
-                undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
-                if round > 0 {
-                    // SAFETY: `place` stored indices of private counters in the round before.
-                    unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
-                }
-            }
-            round += 1;
-            let dead = live ^ all::<T, S>();
-            if undecided.iter().fold(dead, |any, &bits| any | bits) != 0 {
-                for a in 0..A {
-                    self.settle(i + a, j, undecided[a] & live, undecided[a] | dead, &now[a]);
+        let (mut visited, mut queued) = (0u64, 0u64);
+        let least = if self.work.pairs == Pairs::Above { i + A } else { 0 };
+        for span in spans {
+            let mut first = span.start.max(least);
+            while first < span.end {
+                let cols = first..span.end.min(first + CHUNK);
+                first = cols.end;
+                self.histogram.reserve((cols.len() as u64 + 32) * A as u64);
+                for j in cols.clone().step_by(S::N) {
+                    // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
+                    let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
+                    let live = if self.work.padded { all::<T, S>() } else { first_lanes(cols.end - j) & all::<T, S>() };
+                    if self.sparse {
+                        for (a, anchor) in anchors.iter().enumerate() {
+                            let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
+                            let near = live & !s.bits(s.le(far, r2));
+                            queued += u64::from(near.count_ones());
+                            if near != 0 {
+                                queue.push(s, r2, (i + a, j), near);
+                            }
+                        }
+                        visited += u64::from(live.count_ones()) * A as u64;
+                        if queue.len > QUEUE - ROOM {
+                            self.drain(s, queue, false);
+                        }
+                        continue;
+                    }
+                    let [even, odd] = &mut index;
+                    let (now, before) = if round % 2 == 0 { (even, odd) } else { (odd, even) };
+                    let mut undecided = [0u32; A];
+                    for a in 0..A {
+                        let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
+                        // SAFETY: `now[a]` holds N values.
+                        undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
+                        if round > 0 {
+                            // SAFETY: `place` stored indices of private counters in the round before.
+                            unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
+                        }
+                    }
+                    round += 1;
+                    let dead = live ^ all::<T, S>();
+                    if undecided.iter().fold(dead, |any, &bits| any | bits) != 0 {
+                        for a in 0..A {
+                            let of = |lane: usize| (i + a, j + lane);
+                            self.settle(of, undecided[a] & live, undecided[a] | dead, &now[a]);
+                        }
+                    }
                 }
             }
         }
@@ -170,50 +180,14 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             }
         }
         let over = self.histogram.edges.bins() + 1;
-        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(dropped);
+        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(visited - queued);
     }
 
-    /// Counts the lanes of a vector below the last edge; returns how many are beyond.
-    #[inline(always)]
-    fn sparse_vector<S: Lanes<T>>(
-        &mut self,
-        s: S,
-        constants: B::Constants<S>,
-        (i, j): (usize, usize),
-        r2: S::V,
-        live: u32,
-        queue: &mut Queue<T>,
-    ) -> u64 {
-        if B::QUEUES {
-            let (slots, decided, beyond) = self.binner.inside(s, constants, r2);
-            self.enqueue(s, queue, slots, decided & live);
-            let rest = live & !decided & !beyond;
-            if rest != 0 {
-                self.settle(i, j, rest, 0, &[0; 16]);
-            }
-            return u64::from((beyond & live).count_ones());
-        }
-        let beyond = self.binner.beyond(s, constants, r2) & live;
-        let near = live & !beyond;
-        if near != 0 {
-            let mut index = [0; 16];
-            // SAFETY: `index` holds N values.
-            let undecided = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, index.as_mut_ptr()) };
-            for lane in lanes(near & !undecided) {
-                let counter = &mut self.histogram.private[index[lane] as usize];
-                *counter = counter.wrapping_add(1);
-            }
-            if near & undecided != 0 {
-                self.settle(i, j, near & undecided, 0, &index);
-            }
-        }
-        u64::from(beyond.count_ones())
-    }
-
-    /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`.
+    /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`; `of` says the pair
+    /// of a lane.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, i: usize, j: usize, exact: u32, wrong: u32, index: &[i32; 16]) {
+    fn settle(&mut self, of: impl Fn(usize) -> (usize, usize), exact: u32, wrong: u32, index: &[i32; 16]) {
         let mask = self.histogram.private.len() / 2 - 1;
         for lane in lanes(wrong) {
             // The counters in the upper half, of undecided cells of tables, are never read.
@@ -224,46 +198,66 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         }
         for lane in lanes(exact) {
             let guess = (index[lane] as usize & mask) >> SHIFT;
-            self.histogram.count_near(&self.work, i, j + lane, guess);
+            let (i, j) = of(lane);
+            self.histogram.count_near(&self.work, i, j, guess);
         }
     }
 
+    /// Counts what is queued in whole vectors; with `last`, the rest too.
     #[inline(always)]
-    fn enqueue<S: Lanes<T>>(&mut self, s: S, queue: &mut Queue<T>, slots: S::V, bits: u32) {
-        debug_assert!(queue.len <= QUEUE);
-        // SAFETY: the queue is never longer than QUEUE here, and has 16 ≥ N places behind.
-        unsafe { s.store_compressed(slots, bits, queue.slots.as_mut_ptr().add(queue.len)) };
-        queue.len += bits.count_ones() as usize;
-        if queue.len > QUEUE - 16 {
-            self.drain(s, queue, false);
-        }
-    }
-
-    /// Counts what is queued in whole vectors; with `all`, the rest too.
-    #[inline(always)]
-    fn drain<S: Lanes<T>>(&mut self, s: S, queue: &mut Queue<T>, all: bool) {
+    fn drain<S: Lanes<T>>(&mut self, s: S, queue: &mut Queue<T>, last: bool) {
+        let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
         let whole = queue.len / S::N * S::N;
-        let mut index = [0i32; 16];
-        for at in (0..whole).step_by(S::N) {
-            // SAFETY: at + N ≤ len; queued slots are decided and inside, so that their counters exist.
-            unsafe {
-                s.store_i32::<SHIFT>(s.load(queue.slots.as_ptr().add(at)), index.as_mut_ptr());
-                bump::<SHIFT>(counters, &index, S::N);
+        self.histogram.reserve(whole as u64 + 16);
+        let mut index = [[0i32; 16]; 2];
+        for (round, at) in (0..whole).step_by(S::N).enumerate() {
+            // SAFETY: at + N ≤ len; `place` stores N indices of private counters, and did so in the round before.
+            let undecided = unsafe {
+                let r2 = s.load(queue.r2.as_ptr().add(at));
+                let undecided = self.binner.place::<S, SHIFT>(s, constants, r2, index[round % 2].as_mut_ptr());
+                if round > 0 {
+                    bump::<SHIFT>(counters, &index[(round + 1) % 2], S::N);
+                }
+                undecided
+            };
+            if undecided != 0 {
+                let (i, j) = (&queue.i[at..], &queue.j[at..]);
+                let of = |lane: usize| (i[lane] as usize, j[lane] as usize);
+                self.settle(of, undecided, undecided, &index[round % 2]);
             }
         }
-        let rest = queue.len - whole;
-        if all {
-            for slot in &queue.slots[whole..queue.len] {
-                let count = &mut self.histogram.slots[slot.to_f64() as usize];
-                *count = count.wrapping_add(1);
+        if whole > 0 {
+            // SAFETY: `place` stored indices of private counters in the last round.
+            unsafe { bump::<SHIFT>(counters, &index[(whole / S::N + 1) % 2], S::N) };
+        }
+        let rest = whole..queue.len;
+        if last {
+            for at in rest {
+                self.histogram.count_exactly(&self.work, queue.i[at] as usize, queue.j[at] as usize);
             }
             queue.len = 0;
         } else {
-            // SAFETY: both places hold N values within the queue and its padding.
-            unsafe { s.store(s.load(queue.slots.as_ptr().add(whole)), queue.slots.as_mut_ptr()) };
-            queue.len = rest;
+            queue.len = rest.len();
+            queue.r2.copy_within(rest.clone(), 0);
+            queue.i.copy_within(rest.clone(), 0);
+            queue.j.copy_within(rest, 0);
         }
+    }
+}
+
+impl<T: Near> Queue<T> {
+    /// Adds the lanes of a vector whose bits are set: pairs of a row with columns from `j` on.
+    #[inline(always)]
+    fn push<S: Lanes<T>>(&mut self, s: S, r2: S::V, (i, j): (usize, usize), bits: u32) {
+        debug_assert!(self.len <= QUEUE);
+        // SAFETY: there are never more than QUEUE, and 16 ≥ N places behind.
+        unsafe {
+            s.store_compressed(r2, bits, self.r2.as_mut_ptr().add(self.len));
+            s.store_indices(bits, j as u32, self.j.as_mut_ptr().add(self.len));
+            self.i.as_mut_ptr().add(self.len).cast::<[u32; 16]>().write_unaligned([i as u32; 16]);
+        }
+        self.len += bits.count_ones() as usize;
     }
 }
 

@@ -57,21 +57,18 @@ impl<T: Near> Table<T> {
 }
 
 impl<T: Near> Binner<T> for Table<T> {
-    const QUEUES: bool = false;
-    type Constants<S: Lanes<T>> = S::V;
+    type Constants<S: Lanes<T>> = ();
 
     #[inline(always)]
-    fn constants<S: Lanes<T>>(&self, s: S) -> S::V {
-        s.splat(self.end)
+    fn constants<S: Lanes<T>>(&self, _: S) {}
+
+    #[inline(always)]
+    fn far(&self) -> T {
+        self.end
     }
 
     #[inline(always)]
-    fn beyond<S: Lanes<T>>(&self, s: S, end: S::V, r2: S::V) -> u32 {
-        s.bits(s.le(end, r2))
-    }
-
-    #[inline(always)]
-    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(&self, s: S, _: S::V, r2: S::V, index: *mut i32) -> u32 {
+    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(&self, s: S, (): (), r2: S::V, index: *mut i32) -> u32 {
         // SAFETY: the caller promises N values; keys are clamped to the cells.
         unsafe {
             s.store_keys(r2, self.shift, self.base, self.cells.len() as i32 - 1, index);
@@ -86,10 +83,5 @@ impl<T: Near> Binner<T> for Table<T> {
             }
             (0..S::N).map(|lane| u32::from(*index.add(lane) as u32 & self.undecided != 0) << lane).sum()
         }
-    }
-
-    #[inline(always)]
-    fn inside<S: Lanes<T>>(&self, _: S, _: S::V, _: S::V) -> (S::V, u32, u32) {
-        unreachable!("tables do not drop lanes")
     }
 }

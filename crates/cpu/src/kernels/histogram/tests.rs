@@ -179,3 +179,78 @@ fn private_counts_are_flushed_before_they_overflow() {
     h.reserve(1 << 31);
     assert_eq!(h.finish().bins[0], u64::from(u32::MAX));
 }
+
+/// Counts by a mesh, in two parts of rows, and by parts of the columns too where vectors end with their spans.
+fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool) -> Counts {
+    let last = meshed.points.len() - 1;
+    let (columns, points) = ([0, last].map(|s| &meshed.columns[s]), [0, last].map(|s| &meshed.points[s]));
+    let meeting = Meeting { mesh: &meshed.mesh, columns, points, above: pairs == Pairs::Above };
+    let binning = Binning::new(edges, points[0], points[1]);
+    let mut h = Histogram::new(edges);
+    let [m, n] = columns.map(|c| c.order.len());
+    let spans = if halves { vec![0..n / 2, n / 2..n] } else { vec![0..n] };
+    for rows in [0..m / 3, m / 3..m] {
+        for cols in &spans {
+            meeting.strips(&rows, cols, |strips| {
+                let work = Work { x: points[0], y: points[1], strips, pairs, padded: !halves };
+                h.add_strips(isa, &binning, &work);
+            });
+        }
+    }
+    h.finish()
+}
+
+#[test]
+fn meshes_count_what_the_definition_counts() {
+    let mut meshes = 0;
+    let boxes = [None, Some([10.0, 8.0, 4.0, 2.0]), Some([3.3, 7.7, 1.1, 100.0])];
+    for (kind, dimensions) in (0..6).flat_map(|k| (1..=4).map(move |d| (k, d))) {
+        let (x, y) = (cloud(kind, dimensions, 111, 11), cloud(kind, dimensions, 93, 12));
+        let rows = |c: &[Vec<f64>]| -> Vec<f64> {
+            (0..c[0].len()).flat_map(|i| c.iter().map(move |column| column[i])).collect()
+        };
+        let (rows_x, rows_y) = (rows(&x), rows(&y));
+        for periods in boxes.iter().filter(|b| b.is_none() || kind != 5) {
+            let periods = periods.as_ref().map(|p| &p[..dimensions]);
+            let frame = periods.map_or_else(|| Frame::open_rows(&rows_x, dimensions), Frame::periodic);
+            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 0.3 }).iter().enumerate() {
+                let reach = edges.squares()[edges.bins()].sqrt();
+                for (parts, pairs) in [(1, Pairs::All), (2, Pairs::Above), (3, Pairs::All), (5, Pairs::Above)] {
+                    let above = pairs == Pairs::Above;
+                    let sides: &[&[f64]] = if above { &[&rows_x] } else { &[&rows_x, &rows_y] };
+                    let Some(meshed) = Meshed::new(&frame, sides, reach, parts) else { continue };
+                    meshes += 1;
+                    let want = oracle(&x, if above { &x } else { &y }, periods, edges, *closed, pairs);
+                    for isa in Isa::available() {
+                        for halves in [false, true] {
+                            let got = by_mesh(&meshed, edges, isa, pairs, halves);
+                            let what = format!(
+                                "kind {kind}, {dimensions}-D, edges {n}, box {periods:?}, {parts} {isa} {halves}"
+                            );
+                            assert_eq!((got.under, &got.bins), (want.under, &want.bins), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(meshes > 1000, "{meshes} meshes");
+}
+
+#[test]
+fn meshes_leave_most_pairs_out() {
+    let x = cloud(0, 3, 4000, 21);
+    let rows: Vec<f64> = (0..4000).flat_map(|i| x.iter().map(move |c| c[i])).collect();
+    for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
+        let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");
+        let meeting = Meeting {
+            mesh: &meshed.mesh,
+            columns: [&meshed.columns[0]; 2],
+            points: [&meshed.points[0]; 2],
+            above: true,
+        };
+        let seen = meeting.strips(&(0..4000), &(0..4000), |_| ()) as f64;
+        // The ball of the reach is 0.4 % of the box; there are few points for columns.
+        assert!(seen < 0.04 * 4000.0 * 3999.0 / 2.0, "{seen}");
+    }
+}

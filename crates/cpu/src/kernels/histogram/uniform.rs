@@ -15,8 +15,8 @@ pub(super) struct Scale<T> {
     /// Clamps slot 0 and the last one.
     low: T,
     high: T,
-    /// End of the last bin.
-    end: T,
+    /// From this r² on t lies beyond the end of the last bin, and its error.
+    far: T,
 }
 
 impl<T: Near> Scale<T> {
@@ -33,31 +33,31 @@ impl<T: Near> Scale<T> {
         let error = distance * scale + 3.0 * T::UNIT * (u.lo.abs() * scale + bins + 2.0);
         let usable = error < if size_of::<T>() == 4 { 0.02 } else { 0.2 } && u.bins < 1 << 24;
         let in_range = scale > 1e-30 && scale < 1e30;
+        let end = (u.hi.max(0.0) + 3.0 * error / scale) * (1.0 + 32.0 * T::UNIT);
         (usable && in_range).then(|| Scale {
             scale: T::from_f64(scale),
             offset: T::from_f64(1.0 - u.lo * scale + error),
             band: T::from_f64(2.0 * error * (1.0 + 4.0 * T::UNIT)),
             low: T::from_f64(0.5),
             high: T::from_f64(bins + 1.5),
-            end: T::from_f64(bins + 1.0),
+            far: T::from_f64(end * end * (1.0 + 4.0 * T::UNIT)),
         })
     }
 }
 
 impl<T: Near> Binner<T> for Scale<T> {
-    const QUEUES: bool = true;
-    type Constants<S: Lanes<T>> = [S::V; 6];
+    type Constants<S: Lanes<T>> = [S::V; 5];
 
     #[inline(always)]
-    fn constants<S: Lanes<T>>(&self, s: S) -> [S::V; 6] {
-        [self.scale, self.offset, self.band, self.low, self.high, self.end].map(|x| s.splat(x))
+    fn constants<S: Lanes<T>>(&self, s: S) -> [S::V; 5] {
+        [self.scale, self.offset, self.band, self.low, self.high].map(|x| s.splat(x))
     }
 
     #[inline(always)]
     unsafe fn place<S: Lanes<T>, const SHIFT: i32>(
         &self,
         s: S,
-        [scale, offset, band, low, high, _]: [S::V; 6],
+        [scale, offset, band, low, high]: [S::V; 5],
         r2: S::V,
         index: *mut i32,
     ) -> u32 {
@@ -71,18 +71,8 @@ impl<T: Near> Binner<T> for Scale<T> {
     }
 
     #[inline(always)]
-    fn beyond<S: Lanes<T>>(&self, s: S, constants: [S::V; 6], r2: S::V) -> u32 {
-        self.inside(s, constants, r2).2
-    }
-
-    #[inline(always)]
-    fn inside<S: Lanes<T>>(&self, s: S, [scale, offset, band, low, _, end]: [S::V; 6], r2: S::V) -> (S::V, u32, u32) {
-        let t = s.mul_add(s.sqrt(r2), scale, offset);
-        let inside = s.lt(t, end);
-        let decided = s.le(band, s.fract(t));
-        // Just beyond the end, within the error, a lane is neither inside nor settled by being outside.
-        let beyond = s.bits(s.le(s.add(end, band), t));
-        (s.max(t, low), s.bits(s.and(inside, decided)), beyond)
+    fn far(&self) -> T {
+        self.far
     }
 }
 

@@ -1,124 +1,48 @@
-//! Pruning by intervals (DESIGN 6.1): rows sorted along a space-filling curve into boxes; the bounds of the formula over
-//! two boxes let the folds skip their pairs, or settle them whole. What is left is evaluated as ever.
+//! Pruning (DESIGN 6.1): rows sorted so that near ones follow one another, and pairs left out, or settled whole, that bounds
+//! tell enough of. What is left is evaluated as ever.
 //!
 //! Tiles are over the *sorted* rows, so that shares, checkpoints and threads work as without pruning. Only folds whose
 //! answer does not depend on the order of pairs are pruned ([`zipfold_plan::prune::mode`]), so it has the same bits.
 
+mod boxes;
 mod form;
+mod meshes;
 mod nearby;
 mod sheet;
 mod tree;
 mod verdict;
 mod walk;
 
-use super::engine::{Sink, UnitState, compiled};
-use super::points::Distances;
-use super::program::compile;
-use super::rows::Rows;
-use super::vm::Vm;
-use crate::jit;
-use nearby::Nearby;
+use super::engine::{Sink, UnitState};
+use boxes::Boxes;
+use meshes::Meshes;
 use std::sync::atomic::AtomicBool;
-use tree::{Hoisted, Level, Tree};
-use walk::{GROUP, Walk};
-use zipfold_core::fold::{BLOCK, Fold, RowOp};
-use zipfold_core::pair::bounds::Bounds;
-use zipfold_core::{Job, Result, Side, Space};
-use zipfold_plan::{Plan, Tile, prune};
+use zipfold_core::{Job, Result, Side};
+use zipfold_plan::{Plan, Tile};
 
 /// A job loaded for a pruned run.
 #[derive(Debug)]
-pub struct Pruned<'j> {
-    job: &'j Job,
-    vm: Vm<'j, f64>,
-    bounds: Bounds<'j>,
-    /// What is walked: half spaces from both rows of a cell where `doubled`.
-    space: Space,
-    doubled: bool,
-    /// Leaves in the order of their bounds, for one fold that looks for the best.
-    best_first: bool,
-    order_x: Vec<u32>,
-    /// The order of y, where it is another input.
-    order_y: Option<Vec<u32>>,
-    /// Boxes of single rows of x, and of groups of them.
-    points: Level,
-    groups: Level,
-    tree: Tree,
-    /// Points of a histogram of distances, swept by their own kernel.
-    distances: Option<Distances>,
-    /// Neighbours and pairs within a distance, found by their own kernels.
-    nearby: Option<Nearby<'j>>,
+pub enum Pruned<'j> {
+    /// By bounds over boxes.
+    Boxes(Box<Boxes<'j>>),
+    /// Distances between the columns of a mesh.
+    Mesh(Box<Meshes<'j>>),
 }
 
-/// Rows in a leaf of points: their kernel needs no whole blocks.
-const SMALL_LEAF: usize = 32;
-
 impl<'j> Pruned<'j> {
-    /// Sorts and boxes the rows of `job`; none where it cannot be pruned.
+    /// Sorts the rows of `job`; none where it cannot be pruned.
     pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
-        let mode = prune::mode(job)?;
-        let low = &job.low;
-        let bounds = Bounds::new(low, job.cell.as_ref())?;
-        let (x, y) = rayon::join(
-            || {
-                let x = Hoisted::new(low, &job.x, Side::X);
-                let order = x.order(low, Side::X);
-                (x, order)
-            },
-            || {
-                let y = Hoisted::new(low, job.other(), Side::Y);
-                let order = job.y.as_ref().map(|_| y.order(low, Side::Y));
-                (y, order)
-            },
-        );
-        let ((x, order_x), (y, order_y)) = (x, y);
-        let of_y = order_y.as_deref().unwrap_or(&order_x);
-        let doubled = mode == prune::Mode::Doubled;
-        let space = prune::walked(job, plan.prune);
-        // A family that is asked for by hand is taken at its word.
-        let own_kernels = !matches!(plan.choices.get("family").map(String::as_str), Some("vm" | "jit"));
-        let nearby = || Nearby::load(job, space, isa(plan), [(&x, &order_x), (&y, of_y)]);
-        let nearby = if own_kernels { nearby() } else { None };
-        let by_points = plan.family == "points" && Distances::applies(job);
-        let leaf = if by_points { SMALL_LEAF } else { BLOCK };
-        // Points meet leaves by groups, not by rows; clouds hold all they need.
-        let none = || Rows::empty(low.dim, 0, 0);
-        let own = by_points || nearby.is_some();
-        let (boxed_x, boxed_y): (&[u32], &[u32]) = if nearby.is_some() { (&[], &[]) } else { (&order_x, of_y) };
-        let singles: &[u32] = if own { &[] } else { &order_x };
-        let rows = || if own { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, &order_x) };
-        let program = compile(low);
-        let code = if own { None } else { compiled(plan, low, &program, false) };
-        let lanes = if code.is_some() { jit::lanes::<f64>(plan.isa) } else { BLOCK };
-        let panels = || if own { none() } else { Rows::arranged_by_strip(low, &y.values, of_y, lanes) };
-        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, boxed_x, GROUP));
-        let columns = || (panels(), Tree::new(&y, boxed_y, leaf));
-        let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
-        let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
-        let vm = Vm { low, program, x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa, code, sums: None };
-        let best_first = looks_for_best(job);
-        let placed = Pruned {
-            job,
-            vm,
-            bounds,
-            space,
-            doubled,
-            best_first,
-            order_x,
-            order_y,
-            points,
-            groups,
-            tree,
-            distances,
-            nearby,
-        };
-        Some(placed)
+        let mesh = plan.prune.mesh.and_then(|mesh| Meshes::load(job, plan, mesh.parts));
+        match mesh {
+            Some(mesh) => Some(Pruned::Mesh(Box::new(mesh))),
+            None => Boxes::load(job, plan).map(|boxes| Pruned::Boxes(Box::new(boxes))),
+        }
     }
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {
-        match (side, &self.order_y) {
-            (Side::Y, Some(order)) => order,
-            _ => &self.order_x,
+        match self {
+            Pruned::Boxes(boxes) => boxes.order(side),
+            Pruned::Mesh(mesh) => mesh.order(side),
         }
     }
     /// Folds the cells of consecutive `tiles` of sorted rows.
@@ -126,29 +50,9 @@ impl<'j> Pruned<'j> {
     /// # Errors
     /// Those of the sink, which is asked for room for the matches of joins; `Interrupted` when told to stop.
     pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
-        if let Some(nearby) = &self.nearby {
-            return nearby.run(tiles, [self.order(Side::X), self.order(Side::Y)], sink, stop);
+        match self {
+            Pruned::Boxes(boxes) => boxes.run(tiles, sink, stop),
+            Pruned::Mesh(mesh) => mesh.run(tiles, stop),
         }
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut walk = Walk::new(self, start..end, sink, stop);
-        for tile in tiles {
-            walk.tile(&tile.rows, &tile.cols)?;
-        }
-        Ok(walk.finish())
     }
-}
-
-fn isa(plan: &Plan) -> crate::simd::Isa {
-    super::zips::isa(plan.isa)
-}
-
-/// Whether the one fold looks for the best values, and no cut-off decides too.
-fn looks_for_best(job: &Job) -> bool {
-    let best = match job.folds.as_slice() {
-        [Fold::Nearest(_)] => true,
-        [Fold::Rows(f)] => f.op != RowOp::Count,
-        _ => false,
-    };
-    best && job.near_root.is_none()
 }

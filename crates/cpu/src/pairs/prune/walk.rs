@@ -1,7 +1,7 @@
 //! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x, until bounds settle a
 //! pair of boxes or single rows meet leaves, whose pairs are evaluated.
 
-use super::Pruned;
+use super::boxes::Boxes;
 use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
@@ -25,7 +25,7 @@ const BLOCK: usize = GROUP * LANES;
 
 /// One unit of tiles on its way.
 pub struct Walk<'e, 'j> {
-    pruned: &'e Pruned<'j>,
+    pruned: &'e Boxes<'j>,
     bounds: Bounds<'e>,
     judge: Judge<'e>,
     sheet: Sheet<'e>,
@@ -71,7 +71,7 @@ impl Ord for Waiting {
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(pruned: &'e Pruned<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Option<&'e AtomicBool>) -> Self {
+    pub fn new(pruned: &'e Boxes<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Option<&'e AtomicBool>) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
         let half = job.space.is_half() && !pruned.doubled;
@@ -171,7 +171,7 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn sweep_strips(&mut self) {
         if let Some((distances, sweep)) = &mut self.sweep {
             self.strips.retain(|s| !s.spans.is_empty());
-            distances.add(sweep, crate::pairs::zips::isa(self.pruned.vm.isa), &self.strips);
+            distances.add(sweep, crate::pairs::zips::isa(self.pruned.vm.isa), &self.strips, false);
             self.strips.clear();
             self.strips.resize(LANES, Strip::default());
         }

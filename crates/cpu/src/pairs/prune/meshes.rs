@@ -1,0 +1,84 @@
+//! Histograms of distances by a mesh of columns.
+
+use super::tree::Hoisted;
+use crate::kernels::histogram::{Columns, Meeting, Mesh, Meshed};
+use crate::pairs::engine::UnitState;
+use crate::pairs::points::{Distances, frame};
+use crate::pairs::zips;
+use crate::simd::Isa;
+use std::sync::atomic::{AtomicBool, Ordering};
+use zipfold_core::fold::{Fold, HistogramState, State, Tally};
+use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
+use zipfold_plan::{Plan, Tile};
+
+/// A histogram of distances whose points lie in a mesh.
+#[derive(Debug)]
+pub struct Meshes<'j> {
+    job: &'j Job,
+    isa: Isa,
+    mesh: Mesh,
+    /// The columns of x, and of y if it is another input.
+    columns: Vec<Columns>,
+    distances: Distances,
+}
+
+impl<'j> Meshes<'j> {
+    /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none where the job is of another
+    /// kind, or its points too wide apart for single precision.
+    pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> Option<Self> {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+        let axis = &h.axes[0];
+        let last = axis.compared[axis.bins()].sqrt();
+        if !Distances::applies(job) || !last.is_finite() {
+            return None;
+        }
+        let rows = |table, side| Hoisted::new(&job.low, table, side).values;
+        let mut sides = vec![rows(&job.x, Side::X)];
+        sides.extend(job.y.as_ref().map(|y| rows(y, Side::Y)));
+        let frame = frame(job, &sides[0])?;
+        let slices: Vec<&[f64]> = sides.iter().map(Vec::as_slice).collect();
+        let Meshed { mesh, columns, points } = Meshed::new(&frame, &slices, last, parts as usize)?;
+        let mut points = points.into_iter();
+        let distances = Distances::between(job, points.next()?, points.next())?;
+        Some(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })
+    }
+    /// Which rows of `side` the sorted ones are.
+    pub fn order(&self, side: Side) -> &[u32] {
+        &self.side(side).order
+    }
+    fn side(&self, side: Side) -> &Columns {
+        if side == Side::Y { &self.columns[self.columns.len() - 1] } else { &self.columns[0] }
+    }
+    /// Counts the pairs of consecutive `tiles` of sorted rows.
+    ///
+    /// # Errors
+    /// `Interrupted` when told to stop.
+    pub fn run(&self, tiles: &[Tile], stop: Option<&AtomicBool>) -> Result<UnitState> {
+        let [Fold::Histogram(fold)] = self.job.folds.as_slice() else {
+            return Err(Error::internal("a mesh without a histogram"));
+        };
+        let meeting = Meeting {
+            mesh: &self.mesh,
+            columns: [self.side(Side::X), self.side(Side::Y)],
+            points: self.distances.points(),
+            above: self.job.space.cells == Cells::Triangle,
+        };
+        let mut sweep = self.distances.sweep();
+        let mut tally = Tally::default();
+        for tile in tiles {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::new(Blame::Interrupted, "interrupted"));
+            }
+            // Vectors may run over the end of a span where all that follows in the column is of the tile.
+            let padded = tile.cols == (0..self.job.space.m);
+            let take = |strips: &[_]| self.distances.add(&mut sweep, self.isa, strips, padded);
+            let seen = meeting.strips(&tile.rows, &tile.cols, take);
+            let cells = self.job.space.count(&tile.rows, &tile.cols);
+            tally.counted += cells;
+            tally.skipped += cells - seen;
+        }
+        let mut state = HistogramState::new(fold);
+        Distances::put_all(&sweep.finish(), &mut state, tally.counted);
+        Ok(UnitState { states: vec![State::Histogram(state)], tally })
+    }
+}

@@ -1,0 +1,132 @@
+//! The mesh of columns in which a histogram of distances looks for its pairs, and what it would leave: by a sample of them.
+
+use super::estimate::picked;
+use crate::cost;
+use serde::{Deserialize, Serialize};
+use zipfold_core::fold::Fold;
+use zipfold_core::space::cell::Image;
+use zipfold_core::{Cells, Job, Table};
+
+/// Rows of x whose pairs with a sample of y are looked at.
+const QUERIES: usize = 256;
+/// Cells up to the last edge that are tried.
+const PARTS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+/// Points to a column, at least.
+const FEWEST: f64 = 16.0;
+/// Rows that share the columns they meet.
+const GROUP: f64 = 4.0;
+
+/// Columns of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mesh {
+    /// Cells to the last edge.
+    pub parts: u32,
+    /// Columns that a row meets.
+    pub met: f64,
+    /// The share of pairs that is looked at, padding of vectors apart.
+    pub evaluated: f64,
+}
+
+/// A sample of points in a space, the longest axis last.
+struct Sample {
+    x: Vec<[f64; 4]>,
+    y: Vec<[f64; 4]>,
+    /// Edge of the box along each axis, or how far the points reach.
+    extents: [f64; 4],
+    periodic: bool,
+    axes: usize,
+}
+
+/// The best mesh for `job`, which is one plain histogram of distances, or that of as many `parts` as are asked for; none where
+/// the last edge is infinite or the box oblique.
+pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+    let axis = &h.axes[0];
+    let last = axis.compared[axis.bins()];
+    let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
+    if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
+        return None;
+    }
+    let sample = Sample::of(job)?;
+    let tried: &[u32] = parts.as_ref().map_or(&PARTS, std::slice::from_ref);
+    let meshes = tried.iter().map(|parts| sample.mesh(job, last.sqrt(), *parts));
+    let cost = |mesh: &Mesh| cost::meshed(job, mesh);
+    meshes.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+}
+
+impl Sample {
+    fn of(job: &Job) -> Option<Sample> {
+        let axes = job.low.dim;
+        let lengths = match job.cell.as_ref().map(|c| c.image()) {
+            None => None,
+            Some(Image::Orthorhombic(o)) if o.lengths().len() == axes => Some(o.lengths().to_vec()),
+            Some(_) => return None,
+        };
+        let points = |table: &Table, most: usize| -> Vec<[f64; 4]> {
+            let rows = picked(table.rows());
+            let step = rows.len().div_ceil(most).max(1);
+            let point = |row: &usize| std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 });
+            rows.iter().step_by(step).map(point).collect()
+        };
+        let (mut x, mut y) = (points(&job.x, QUERIES), points(job.other(), usize::MAX));
+        let spread = |k: usize| {
+            let values = x.iter().chain(&y).map(|p| p[k]).filter(|v| v.is_finite());
+            let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+            (hi - lo).max(0.0)
+        };
+        let mut extents: [f64; 4] = std::array::from_fn(|k| if k < axes { spread(k) } else { 0.0 });
+        if let Some(lengths) = &lengths {
+            extents[..axes].copy_from_slice(lengths);
+        }
+        let longest = (0..axes).max_by(|a, b| extents[*a].total_cmp(&extents[*b]))?;
+        x.iter_mut().chain(&mut y).for_each(|p| p.swap(longest, axes - 1));
+        extents.swap(longest, axes - 1);
+        Some(Sample { x, y, extents, periodic: lengths.is_some(), axes })
+    }
+    /// What a mesh of cells a `parts`-th of `reach` wide would leave.
+    fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
+        let across = self.axes - 1;
+        let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
+        let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
+        let cells: Vec<f64> =
+            (0..across).map(|k| (self.extents[k] / reach * f64::from(parts)).clamp(1.0, most).floor()).collect();
+        let widths: Vec<f64> = (0..across).map(|k| self.extents[k] / cells[k]).collect();
+        // Rows of a group follow one another along a column.
+        let columns: f64 = cells.iter().product();
+        let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
+        let seen = self.x.iter().flat_map(|x| self.y.iter().map(move |y| (x, y)));
+        let near = seen.filter(|(x, y)| {
+            let left = (0..across).fold(reach * reach, |left, k| {
+                let cell = |v: f64| (v / widths[k]).floor();
+                let apart = self.apart(k, (cell(x[k]) - cell(y[k])).abs() * widths[k]);
+                let gap = (apart - widths[k]).max(0.0);
+                left - gap * gap
+            });
+            left > 0.0 && self.apart(across, (x[across] - y[across]).abs()) <= left.sqrt() + group
+        });
+        let evaluated = near.count() as f64 / (self.x.len() * self.y.len()).max(1) as f64;
+        Mesh { parts, met: self.met(reach, &cells, &widths) * half(job), evaluated }
+    }
+    /// The distance of coordinates `d` apart on axis `k`.
+    fn apart(&self, k: usize, d: f64) -> f64 {
+        if self.periodic { (d - self.extents[k] * (d / self.extents[k]).round()).abs() } else { d }
+    }
+    /// Columns that may hold points within `reach` of those of one.
+    fn met(&self, reach: f64, cells: &[f64], widths: &[f64]) -> f64 {
+        let mut squares = vec![0.0];
+        for (cells, width) in cells.iter().zip(widths) {
+            // Columns at the border of open space meet fewer.
+            let most = if self.periodic { 0.5 * cells } else { (reach / width + 1.0).min(cells - 1.0) };
+            let steps = (reach / width + 1.0).min(most).floor() as i64;
+            let gap = |d: i64| (d.abs() - 1).max(0) as f64 * width;
+            let wider = squares.iter().flat_map(|s| (-steps..=steps).map(move |d| s + gap(d) * gap(d)));
+            squares = wider.filter(|s| *s < reach * reach).collect();
+        }
+        squares.len() as f64
+    }
+}
+
+/// The part of all columns that rows meet.
+fn half(job: &Job) -> f64 {
+    if job.space.cells == Cells::Triangle { 0.5 } else { 1.0 }
+}
