@@ -22,6 +22,14 @@ fn split(x: f64) -> (f64, f64) {
     (mantissa, exponent as f64 - if tiny { 54.0 } else { 0.0 })
 }
 
+/// The nearest integer, halves to even: as `round_ties_even`, which is a call where the processor is not known to have it.
+#[inline(always)]
+pub fn round_even(x: f64) -> f64 {
+    // Adding 1.5 · 2^52 rounds to an integer; from 2^51 on that might not, and numbers from 2^52 on are integers.
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    if x.abs() < 2_251_799_813_685_248.0 { ((x + SHIFT) - SHIFT).copysign(x) } else { x.round_ties_even() }
+}
+
 /// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
@@ -131,6 +139,31 @@ mod tests {
             return 0;
         }
         (a.to_bits() as i64).abs_diff(b.to_bits() as i64)
+    }
+
+    #[test]
+    fn integers_are_those_of_the_standard_library() {
+        let mut state = 7u64;
+        let mut values: Vec<f64> = (-9..9).map(|k| f64::from(k) * 0.5).collect();
+        values.extend([
+            0.0,
+            -0.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+            0.5f64.next_down(),
+            0.5f64.next_up(),
+        ]);
+        values.extend((49..54).flat_map(|e| [-1.5, -0.5, 0.5, 1.5, 2.5].map(|k| 2f64.powi(e) + k)));
+        values.extend((0..20_000).map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            f64::from_bits(state ^ state >> 31)
+        }));
+        for v in values.iter().flat_map(|v| [*v, -v]) {
+            let (got, want) = (round_even(v), v.round_ties_even());
+            assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{v}: {got}");
+        }
     }
 
     #[test]

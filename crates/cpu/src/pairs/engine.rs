@@ -188,7 +188,6 @@ impl<'j, T: Element> Engine<'j, T> {
         if let Some(gather) = gather {
             gather.end(&self.kept);
         }
-        super::store::settle();
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
 }

@@ -4,12 +4,16 @@ use super::estimate::picked;
 use crate::cost;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::Fold;
+use zipfold_core::number::round_even;
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cells, Job, Table};
 
-/// Rows of x whose pairs with a sample of y are looked at.
-const QUERIES: usize = 256;
-/// Cells up to the last edge that are tried.
+/// Rows of x whose pairs with a sample of y are looked at: at most, and at least if they meet enough.
+const QUERIES: usize = 128;
+const FEW: usize = 24;
+/// Pairs that tell their share.
+const ENOUGH: usize = 400;
+/// Cells to the last edge that are tried, until more are worse.
 const PARTS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 /// Points to a column, at least.
 const FEWEST: f64 = 16.0;
@@ -48,10 +52,18 @@ pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
         return None;
     }
     let sample = Sample::of(job)?;
-    let tried: &[u32] = parts.as_ref().map_or(&PARTS, std::slice::from_ref);
-    let meshes = tried.iter().map(|parts| sample.mesh(job, last.sqrt(), *parts));
-    let cost = |mesh: &Mesh| cost::meshed(job, mesh);
-    meshes.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    if let Some(parts) = parts {
+        return Some(sample.mesh(job, last.sqrt(), parts));
+    }
+    let mut best = sample.mesh(job, last.sqrt(), PARTS[0]);
+    for parts in &PARTS[1..] {
+        let mesh = sample.mesh(job, last.sqrt(), *parts);
+        if cost::meshed(job, &mesh) >= cost::meshed(job, &best) {
+            break;
+        }
+        best = mesh;
+    }
+    Some(best)
 }
 
 impl Sample {
@@ -77,6 +89,8 @@ impl Sample {
         let mut extents: [f64; 4] = std::array::from_fn(|k| if k < axes { spread(k) } else { 0.0 });
         if let Some(lengths) = &lengths {
             extents[..axes].copy_from_slice(lengths);
+            let inside = |v: f64, l: f64| v - l * round_even(v / l);
+            x.iter_mut().chain(&mut y).for_each(|p| (0..axes).for_each(|k| p[k] = inside(p[k], lengths[k])));
         }
         let longest = (0..axes).max_by(|a, b| extents[*a].total_cmp(&extents[*b]))?;
         x.iter_mut().chain(&mut y).for_each(|p| p.swap(longest, axes - 1));
@@ -94,22 +108,37 @@ impl Sample {
         // Rows of a group follow one another along a column.
         let columns: f64 = cells.iter().product();
         let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
-        let seen = self.x.iter().flat_map(|x| self.y.iter().map(move |y| (x, y)));
-        let near = seen.filter(|(x, y)| {
-            let left = (0..across).fold(reach * reach, |left, k| {
-                let cell = |v: f64| (v / widths[k]).floor();
-                let apart = self.apart(k, (cell(x[k]) - cell(y[k])).abs() * widths[k]);
-                let gap = (apart - widths[k]).max(0.0);
-                left - gap * gap
-            });
-            left > 0.0 && self.apart(across, (x[across] - y[across]).abs()) <= left.sqrt() + group
-        });
-        let evaluated = near.count() as f64 / (self.x.len() * self.y.len()).max(1) as f64;
+        // Coordinates in cells, but along the axis.
+        let scales: [f64; 4] = std::array::from_fn(|k| if k < across { 1.0 / widths[k] } else { 1.0 });
+        let placed = |p: &[f64; 4]| -> [f64; 4] {
+            std::array::from_fn(|k| if k < across { (p[k] * scales[k] + 1e6).trunc() } else { p[k] })
+        };
+        let y: Vec<[f64; 4]> = self.y.iter().map(placed).collect();
+        let (mut near, mut seen) = (0, 0);
+        for (at, x) in self.x.iter().map(placed).enumerate() {
+            if at >= FEW && near >= ENOUGH {
+                break;
+            }
+            seen += y.len();
+            for y in &y {
+                let along = self.apart((x[across] - y[across]).abs(), self.extents[across]);
+                if along > reach + group {
+                    continue;
+                }
+                let left = (0..across).fold(reach * reach, |left, k| {
+                    let gap = (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
+                    left - gap * gap
+                });
+                near += usize::from(left > 0.0 && along <= left.sqrt() + group);
+            }
+        }
+        let evaluated = near as f64 / seen.max(1) as f64;
         Mesh { parts, met: self.met(reach, &cells, &widths) * half(job), evaluated }
     }
-    /// The distance of coordinates `d` apart on axis `k`.
-    fn apart(&self, k: usize, d: f64) -> f64 {
-        if self.periodic { (d - self.extents[k] * (d / self.extents[k]).round()).abs() } else { d }
+    /// The distance of coordinates `d` apart, in a box of `edge`.
+    #[inline]
+    fn apart(&self, d: f64, edge: f64) -> f64 {
+        if self.periodic && d > 0.5 * edge { edge - d } else { d }
     }
     /// Columns that may hold points within `reach` of those of one.
     fn met(&self, reach: f64, cells: &[f64], widths: &[f64]) -> f64 {

@@ -4,6 +4,8 @@
 //! order, *are* the definition. All of them are odd functions of the difference (halves round to even), so negating the
 //! difference negates every intermediate number exactly and takes every decision alike.
 
+use crate::number::round_even;
+
 /// A vector or point.
 pub type V = [f64; 3];
 
@@ -77,7 +79,7 @@ impl Orthorhombic {
     /// `d − l·rint(d / l)`, halves to even.
     #[inline(always)]
     pub fn nearest(d: f64, l: f64) -> f64 {
-        d - l * (d / l).round_ties_even()
+        d - l * round_even(d / l)
     }
     /// [`Self::nearest`] in the same bits, without the division, for |d| ≤ l.
     ///

@@ -11,6 +11,8 @@ use super::strips::Strip;
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Rows that a thread takes at a time.
+const CHUNK: usize = 4096;
 /// Rows that share the columns they meet.
 const GROUP: usize = 4;
 /// Places behind each column: vectors may be read past the last point.
@@ -37,6 +39,8 @@ struct Across {
     axis: usize,
     first: f64,
     width: f64,
+    /// Cells in a unit of length.
+    per_unit: f64,
     cells: usize,
     periodic: bool,
 }
@@ -93,7 +97,7 @@ impl Mesh {
             let width = (reach + slack * 4.0) * (1.0 + WIDER) / parts as f64;
             let cells = (extent(&axis) / width).clamp(1.0, most) as usize;
             let width = if cells == 1 { extent(&axis).max(width) } else { extent(&axis) / cells as f64 };
-            Across { axis, first: of.ends[axis].0, width, cells, periodic: of.periods.is_some() }
+            Across { axis, first: of.ends[axis].0, width, per_unit: 1.0 / width, cells, periodic: of.periods.is_some() }
         };
         let across: Vec<Across> = (0..dimensions).filter(|k| *k != along).map(cut).collect();
         let meets = meets(&across, reach, slack);
@@ -107,7 +111,7 @@ impl Mesh {
     #[inline]
     fn column(&self, point: &[f64]) -> usize {
         self.across.iter().fold(0, |at, a| {
-            let cell = ((point[a.axis] - a.first) / a.width) as usize;
+            let cell = ((point[a.axis] - a.first) * a.per_unit) as usize;
             at * a.cells + cell.min(a.cells - 1)
         })
     }
@@ -161,39 +165,34 @@ impl Meshed {
     /// with cells `reach / parts` wide; none where single precision cannot place them, or one is not finite.
     pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
-        let near =
-            |row: &[f64]| -> [f64; 4] { std::array::from_fn(|k| row.get(k).map_or(0.0, |v| frame.place(k, *v))) };
-        let rows = |side: usize| sides[side].par_chunks_exact(dimensions).with_min_len(2048);
-        let none = ([(f64::INFINITY, f64::NEG_INFINITY); 4], 0.0f64);
-        let wider = |(mut ends, error): ([(f64, f64); 4], f64), row: &[f64]| {
-            let near = near(row);
-            let mut error = error;
-            for ((end, v), exact) in ends.iter_mut().zip(near).zip(row) {
-                *end = (end.0.min(v), end.1.max(v));
-                // A NaN or an infinity makes the bound infinite.
-                let mine = (f64::from(v as f32) - v).abs() + 16.0 * f64::EPSILON * exact.abs();
-                error =
-                    if mine <= error { error } else { mine.max(0.0) + if mine.is_nan() { f64::INFINITY } else { 0.0 } };
-            }
-            (ends, error)
-        };
-        let both = |a: ([(f64, f64); 4], f64), b: ([(f64, f64); 4], f64)| {
-            let ends = std::array::from_fn(|k| (a.0[k].0.min(b.0[k].0), a.0[k].1.max(b.0[k].1)));
-            (ends, a.1.max(b.1))
-        };
-        let found = (0..sides.len()).map(|s| rows(s).fold(|| none, wider).reduce(|| none, both));
-        let (mut ends, error) = found.fold(none, both);
-        let periods = frame.periods();
-        if let Some(l) = periods {
-            ends = l.map(|l| (-0.5 * l, 0.5 * l));
+        let ([lo, hi], finite) = hull(sides, dimensions);
+        if !finite {
+            return None;
         }
+        let periods = frame.periods();
+        let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
+            _ if k >= dimensions => (0.0, 0.0),
+            Some(l) => (-0.5 * l[k], 0.5 * l[k]),
+            None => (frame.place(k, lo[k]), frame.place(k, hi[k])),
+        });
+        // Of a coordinate: to single precision, and of its place in the frame.
+        let most = |ends: [f64; 2]| ends[0].abs().max(ends[1].abs());
+        let error = (0..dimensions).fold(0.0f64, |error, k| {
+            let (near, exact) = (most(ends[k].into()), most([lo[k], hi[k]]));
+            error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
+        });
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
         let mesh = Mesh::new(&Extent { dimensions, ends, periods, points, error: 2.0 * error }, reach, parts)?;
         let far =
             2.0 * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0)) + 4.0 * reach;
         let place = |side: usize| {
-            let keys: Vec<(u32, f32)> =
-                rows(side).map(|row| near(row)).map(|p| (mesh.column(&p) as u32, p[mesh.along] as f32)).collect();
+            let key = |row: &[f64]| {
+                let mut near = [0.0; 4];
+                row.iter().enumerate().for_each(|(k, v)| near[k] = frame.place(k, *v));
+                (mesh.column(&near) as u32, near[mesh.along] as f32)
+            };
+            let rows = sides[side].par_chunks_exact(dimensions).with_min_len(CHUNK);
+            let keys: Vec<(u32, f32)> = rows.map(key).collect();
             let columns = Columns::new(mesh.columns(), &keys);
             let points = Points::placed(frame, sides[side], &columns.places(), (mesh.along, far));
             (columns, points)
@@ -201,6 +200,28 @@ impl Meshed {
         let (columns, points) = (0..sides.len()).map(place).unzip();
         Some(Meshed { mesh, columns, points })
     }
+}
+
+/// Least and largest coordinates of row-major points, and whether all are finite.
+fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
+    let none = ([[f64::INFINITY; 4], [f64::NEG_INFINITY; 4]], true);
+    let both = |([lo, hi], finite): ([[f64; 4]; 2], bool), other: ([[f64; 4]; 2], bool)| {
+        let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| std::array::from_fn(|k| pick(a[k], b[k]));
+        ([of(lo, other.0[0], f64::min), of(hi, other.0[1], f64::max)], finite & other.1)
+    };
+    let one = |rows: &[f64]| {
+        let ([mut lo, mut hi], mut finite) = none;
+        for row in rows.chunks_exact(dimensions) {
+            for (k, v) in row.iter().enumerate() {
+                lo[k] = if *v < lo[k] { *v } else { lo[k] };
+                hi[k] = if *v > hi[k] { *v } else { hi[k] };
+                finite &= v.is_finite();
+            }
+        }
+        ([lo, hi], finite)
+    };
+    let of_side = |side: &&[f64]| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
+    sides.iter().map(of_side).fold(none, both)
 }
 
 impl Columns {

@@ -2,6 +2,7 @@
 
 use crate::simd::Element;
 use rayon::prelude::*;
+use zipfold_core::number::round_even;
 
 /// A place without a point: NaN, and far from all points in the near coordinates.
 pub(super) const GAP: u32 = u32::MAX;
@@ -71,7 +72,7 @@ impl Frame {
     /// The coordinate that the near columns round.
     pub(super) fn place(&self, k: usize, x: f64) -> f64 {
         match self.periods {
-            Some(l) => x - l[k] * (x / l[k]).round_ties_even(),
+            Some(l) => x - l[k] * round_even(x / l[k]),
             None => x - self.origin[k],
         }
     }
@@ -193,7 +194,7 @@ impl Points {
         for k in 0..self.frame.dimensions {
             let mut d = self.exact[k * self.len + i] - other.exact[k * other.len + j];
             if let Some(l) = self.frame.periods {
-                d -= l[k] * (d / l[k]).round_ties_even();
+                d -= l[k] * round_even(d / l[k]);
             }
             sum += d * d;
         }

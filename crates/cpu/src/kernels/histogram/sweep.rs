@@ -79,9 +79,6 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             let step = if S::REGISTERS >= 32 { 4 } else { 2 };
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                if self.work.pairs == Pairs::Above {
-                    strip.spans.iter().for_each(|span| self.corner(i, anchors, span));
-                }
                 match anchors {
                     4 => self.group::<S, D, P, 4>(s, i, &strip.spans, &mut queue),
                     2 => self.group::<S, D, P, 2>(s, i, &strip.spans, &mut queue),
@@ -93,17 +90,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         self.drain(s, &mut queue, true);
     }
 
-    /// Counts the pairs of the anchors with columns before the end of their diagonals.
-    fn corner(&mut self, i: usize, anchors: usize, span: &Range<usize>) {
-        let end = span.end.min(i + anchors);
-        for a in i..i + anchors {
-            for j in span.start.max(a + 1)..end {
-                self.histogram.count_exactly(&self.work, a, j);
-            }
-        }
-    }
-
-    /// Counts the pairs of `A` anchors with the columns, of those above the diagonal the ones behind all anchors.
+    /// Counts the pairs of `A` anchors with the columns.
     #[inline(always)]
     fn group<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
         &mut self,
@@ -124,7 +111,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         let counters = self.histogram.private.as_mut_ptr();
         let mut round = 0;
         let (mut visited, mut queued) = (0u64, 0u64);
-        let least = if self.work.pairs == Pairs::Above { i + A } else { 0 };
+        let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
         for span in spans {
             let mut first = span.start.max(least);
             while first < span.end {
@@ -135,16 +122,21 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                     // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
                     let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
                     let live = if self.work.padded { all::<T, S>() } else { first_lanes(cols.end - j) & all::<T, S>() };
+                    // Of an anchor of a triangle, the columns behind it.
+                    let mut lives = [live; A];
+                    if j + 1 < least + A && least > 0 {
+                        (0..A).for_each(|a| lives[a] &= !first_lanes((i + a + 1).saturating_sub(j)));
+                    }
                     if self.sparse {
                         for (a, anchor) in anchors.iter().enumerate() {
                             let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
-                            let near = live & !s.bits(s.le(far, r2));
+                            let near = lives[a] & !s.bits(s.le(far, r2));
                             queued += u64::from(near.count_ones());
                             if near != 0 {
                                 queue.push(s, r2, (i + a, j), near);
                             }
                         }
-                        visited += u64::from(live.count_ones()) * A as u64;
+                        visited += lives.iter().map(|live| u64::from(live.count_ones())).sum::<u64>();
                         if queue.len > QUEUE - ROOM {
                             self.drain(s, queue, false);
                         }
@@ -163,11 +155,11 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                         }
                     }
                     round += 1;
-                    let dead = live ^ all::<T, S>();
-                    if undecided.iter().fold(dead, |any, &bits| any | bits) != 0 {
-                        for a in 0..A {
+                    for a in 0..A {
+                        let dead = lives[a] ^ all::<T, S>();
+                        if undecided[a] | dead != 0 {
                             let of = |lane: usize| (i + a, j + lane);
-                            self.settle(of, undecided[a] & live, undecided[a] | dead, &now[a]);
+                            self.settle(of, undecided[a] & lives[a], undecided[a] | dead, &now[a]);
                         }
                     }
                 }
