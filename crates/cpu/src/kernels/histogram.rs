@@ -17,7 +17,7 @@ mod uniform;
 pub use edges::Edges;
 pub use mesh::{Columns, Meeting, Mesh, Meshed};
 pub use points::{Frame, Points};
-pub use strips::{Binning, Strip};
+pub use strips::{Binning, Span, Strip};
 
 use crate::simd::Isa;
 use points::Near;
@@ -113,10 +113,10 @@ impl<'e> Histogram<'e> {
         assert_eq!(x.frame(), y.frame(), "points in different frames");
         if self.fast && rows.len().saturating_mul(cols.len()) >= SMALL {
             let binning = Binning::new(self.edges, x, y);
-            let strips = &[Strip { rows, spans: vec![cols] }];
+            let strips = &[Strip { rows, spans: vec![Span::of(cols)] }];
             return self.add_strips(isa, &binning, &Work { x, y, strips, pairs, padded: false });
         }
-        self.add_exactly(&Work { x, y, strips: &[Strip { rows, spans: vec![cols] }], pairs, padded: false });
+        self.add_exactly(&Work { x, y, strips: &[Strip { rows, spans: vec![Span::of(cols)] }], pairs, padded: false });
     }
 
     /// Counts the pairs of `work`; `binning` is of the same edges and points.
@@ -124,7 +124,7 @@ impl<'e> Histogram<'e> {
     /// # Panics
     /// If the ranges end outside the points, or the frames have different dimensions.
     pub fn add_strips(&mut self, isa: Isa, binning: &Binning, work: &Work<'_>) {
-        let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.end <= work.y.len());
+        let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.cols.end <= work.y.len());
         assert!(work.strips.iter().all(inside), "pairs outside the points");
         assert_eq!(work.x.frame(), work.y.frame(), "points in different frames");
         match &binning.0 {
@@ -159,8 +159,8 @@ impl<'e> Histogram<'e> {
     fn add_exactly(&mut self, work: &Work<'_>) {
         for strip in work.strips {
             for i in strip.rows.clone() {
-                for cols in &strip.spans {
-                    for j in work.columns_of(i, cols) {
+                for span in &strip.spans {
+                    for j in work.columns_of(i, &span.cols) {
                         self.count_exactly(work, i, j);
                     }
                 }
@@ -258,9 +258,9 @@ impl Work<'_> {
         let at = |n: usize, r: &Range<usize>, step: usize| r.start + (n * step + step / 2) % r.len().max(1);
         let inside = (0..SAMPLE).filter(|n| {
             let strip = &self.strips[at(*n, &(0..self.strips.len()), 31_337)];
-            let Some(cols) = strip.spans.get(at(*n, &(0..strip.spans.len()), 15_485_863)) else { return false };
-            let some = !strip.rows.is_empty() && !cols.is_empty();
-            let pair = || self.x.squared_distance(at(*n, &strip.rows, 7919), self.y, at(*n, cols, 104_729));
+            let Some(span) = strip.spans.get(at(*n, &(0..strip.spans.len()), 15_485_863)) else { return false };
+            let some = !strip.rows.is_empty() && !span.cols.is_empty();
+            let pair = || self.x.squared_distance(at(*n, &strip.rows, 7919), self.y, at(*n, &span.cols, 104_729));
             some && pair() < last
         });
         if self.strips.is_empty() { 0.0 } else { inside.count() as f64 / SAMPLE as f64 }

@@ -1,6 +1,6 @@
 //! Family *points*: a histogram of distances in one to four dimensions, swept by its own kernel with the exact-edge rule.
 
-use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Strip, Work};
+use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Work};
 use crate::simd;
 use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
 use zipfold_core::pair::lower::ZipForm;
@@ -58,6 +58,7 @@ impl Distances {
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
         let pairs = if job.space.cells == Cells::Triangle { Pairs::Above } else { Pairs::All };
+        let (x, y) = if binning.is_double() { (x.with_doubles(), y.map(Points::with_doubles)) } else { (x, y) };
         Some(Distances { x, y, edges, binning, pairs })
     }
     /// Points of x and of y.
@@ -89,7 +90,7 @@ impl Distances {
     /// Counts the pairs of consecutive tiles.
     pub fn run(&self, tiles: &[Tile], isa: simd::Isa, fold: &Histogram) -> (State, Tally) {
         let mut sweep = self.sweep();
-        let strip = |t: &Tile| Strip { rows: t.rows.clone(), spans: vec![t.cols.clone()] };
+        let strip = |t: &Tile| Strip { rows: t.rows.clone(), spans: vec![Span::of(t.cols.clone())] };
         for tile in tiles {
             self.add(&mut sweep, isa, &[strip(tile)], false);
         }

@@ -7,7 +7,7 @@
 //! Particles* (1988), chapter 8, with the innermost axis sorted (Sinha & Garrison, MNRAS 491 (2020) 3022).
 
 use super::points::{Frame, GAP, Near, Points};
-use super::strips::Strip;
+use super::strips::{Span, Strip};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -27,10 +27,20 @@ pub struct Mesh {
     along: usize,
     period: Option<f64>,
     across: Vec<Across>,
-    /// Steps from a column to one that it may meet, and how far apart along the axis their points may be.
-    meets: Vec<([isize; 3], f64)>,
+    /// Steps from a column to those that it may meet.
+    meets: Vec<Step>,
     /// What coordinates may err by.
     slack: f64,
+}
+
+/// From a column to one that it may meet.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    cells: [isize; 3],
+    /// How far apart along the axis their points may be.
+    reach: f64,
+    /// The other images of the column are out of reach.
+    alone: bool,
 }
 
 /// Cells along an axis.
@@ -124,48 +134,53 @@ impl Mesh {
         }
         cells
     }
-    /// The column some steps from the one with `cells`, where there is one.
+    /// The column a step from the one with `cells`, where there is one, and the edges of the box in between by axis.
     #[inline]
-    fn step(&self, cells: &[usize; 3], steps: &[isize; 3]) -> Option<usize> {
-        let mut at = 0;
+    fn step(&self, cells: &[usize; 3], step: &Step) -> Option<(usize, [i8; 4])> {
+        let (mut at, mut image) = (0, [0; 4]);
         for (k, a) in self.across.iter().enumerate() {
-            let cell = cells[k] as isize + steps[k];
-            let cell = if a.periodic { cell.rem_euclid(a.cells as isize) } else { cell };
-            if !(0..a.cells as isize).contains(&cell) {
+            let (cell, count) = (cells[k] as isize + step.cells[k], a.cells as isize);
+            let inside = if a.periodic { cell.rem_euclid(count) } else { cell };
+            if !(0..count).contains(&inside) {
                 return None;
             }
-            at = at * a.cells + cell as usize;
+            image[a.axis] = ((inside - cell) / count) as i8;
+            at = at * a.cells + inside as usize;
         }
-        Some(at)
+        Some((at, image))
     }
 }
 
 /// The steps between columns whose points may be within `reach`.
-fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<([isize; 3], f64)> {
-    let mut meets = vec![([0; 3], 0.0)];
+fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
+    let mut meets = vec![Step { cells: [0; 3], reach: 0.0, alone: true }];
     for (k, a) in across.iter().enumerate() {
         let (cells, gap) = (a.cells as isize, |d: isize| ((d.abs() - 1).max(0) as f64 * a.width - slack).max(0.0));
         // In a box every cell is met once, by the shorter way.
         let steps = if a.periodic { -(cells - 1) / 2..=cells / 2 } else { 1 - cells..=cells - 1 };
         let near: Vec<isize> = steps.filter(|d| gap(*d) < reach).collect();
-        let wider = meets.iter().flat_map(|(at, squares)| {
+        let wider = meets.iter().flat_map(|step| {
             near.iter().map(move |d| {
-                let mut at: [isize; 3] = *at;
-                at[k] = *d;
-                (at, squares + gap(*d) * gap(*d))
+                let mut step = *step;
+                step.cells[k] = *d;
+                // The sum of squares for now.
+                step.reach += gap(*d) * gap(*d);
+                step.alone &= !a.periodic || gap(cells - d.abs()) >= reach + slack;
+                step
             })
         });
-        meets = wider.filter(|(_, squares)| *squares < reach * reach).collect();
+        meets = wider.filter(|step| step.reach < reach * reach).collect();
     }
-    meets.iter().map(|(at, squares)| (*at, (reach * reach - squares).sqrt() + slack)).collect()
+    meets.iter_mut().for_each(|step| step.reach = (reach * reach - step.reach).sqrt() + slack);
+    meets
 }
 
 impl Meshed {
     /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for distances up to `reach`,
     /// with cells `reach / parts` wide; none where single precision cannot place them, or one is not finite.
-    pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
+    pub fn new(frame: &Frame, sides: Vec<Vec<f64>>, reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
-        let ([lo, hi], finite) = hull(sides, dimensions);
+        let ([lo, hi], finite) = hull(&sides, dimensions);
         if !finite {
             return None;
         }
@@ -185,25 +200,25 @@ impl Meshed {
         let mesh = Mesh::new(&Extent { dimensions, ends, periods, points, error: 2.0 * error }, reach, parts)?;
         let far =
             2.0 * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0)) + 4.0 * reach;
-        let place = |side: usize| {
+        let place = |side: Vec<f64>| {
             let key = |row: &[f64]| {
                 let mut near = [0.0; 4];
                 row.iter().enumerate().for_each(|(k, v)| near[k] = frame.place(k, *v));
                 (mesh.column(&near) as u32, near[mesh.along] as f32)
             };
-            let rows = sides[side].par_chunks_exact(dimensions).with_min_len(CHUNK);
+            let rows = side.par_chunks_exact(dimensions).with_min_len(CHUNK);
             let keys: Vec<(u32, f32)> = rows.map(key).collect();
             let columns = Columns::new(mesh.columns(), &keys);
-            let points = Points::placed(frame, sides[side], &columns.places(), (mesh.along, far));
+            let points = Points::placed(frame, side, columns.places(), (mesh.along, far));
             (columns, points)
         };
-        let (columns, points) = (0..sides.len()).map(place).unzip();
+        let (columns, points) = sides.into_iter().map(place).unzip();
         Some(Meshed { mesh, columns, points })
     }
 }
 
 /// Least and largest coordinates of row-major points, and whether all are finite.
-fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
+fn hull(sides: &[Vec<f64>], dimensions: usize) -> ([[f64; 4]; 2], bool) {
     let none = ([[f64::INFINITY; 4], [f64::NEG_INFINITY; 4]], true);
     let both = |([lo, hi], finite): ([[f64; 4]; 2], bool), other: ([[f64; 4]; 2], bool)| {
         let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| std::array::from_fn(|k| pick(a[k], b[k]));
@@ -220,7 +235,7 @@ fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
         }
         ([lo, hi], finite)
     };
-    let of_side = |side: &&[f64]| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
+    let of_side = |side: &Vec<f64>| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
     sides.iter().map(of_side).fold(none, both)
 }
 
@@ -287,6 +302,8 @@ pub struct Meeting<'a> {
 struct Passing {
     places: Range<usize>,
     reach: f64,
+    /// Edges of the box by which rows are moved to be beside it, where no other image is within reach.
+    image: Option<[i8; 4]>,
     start: usize,
     end: usize,
     /// Ends of what is met through the lower face of a box, and starts through the upper one.
@@ -310,14 +327,14 @@ impl Meeting<'_> {
             }
             let cells = self.mesh.cells(column);
             passing.clear();
-            for (steps, reach) in &self.mesh.meets {
-                let Some(other) = self.mesh.step(&cells, steps).filter(|c| !self.above || *c >= column) else {
-                    continue;
-                };
+            for step in &self.mesh.meets {
+                let Some((other, image)) = self.mesh.step(&cells, step) else { continue };
                 let places = y.within(other, cols);
-                if !places.is_empty() {
+                if !places.is_empty() && (!self.above || other >= column) {
                     let start = places.start;
-                    passing.push(Passing { places, reach: *reach, start, end: start, prefix: start, suffix: start });
+                    let image = step.alone.then_some(image);
+                    let reach = step.reach;
+                    passing.push(Passing { places, reach, image, start, end: start, prefix: start, suffix: start });
                 }
             }
             let groups = mine.len().div_ceil(GROUP);
@@ -338,37 +355,45 @@ impl Meeting<'_> {
     fn meet(&self, strip: &mut Strip, passing: &mut [Passing]) {
         let [x, y] = self.points.map(|p| f32::column(p, self.mesh.along));
         let ends = (f64::from(x[strip.rows.start]), f64::from(x[strip.rows.end - 1]));
+        let least = if self.above { strip.rows.start + 1 } else { 0 };
         for other in passing {
-            let least = if self.above { strip.rows.start + 1 } else { 0 };
             let all = other.places.start.max(least).min(other.places.end)..other.places.end;
             let (lo, hi) = (ends.0 - other.reach, ends.1 + other.reach);
+            // Moved by so many edges along the axis.
+            let moved = |edges: i8| {
+                other.image.map(|mut image| {
+                    image[self.mesh.along] = edges;
+                    image
+                })
+            };
             let Some(period) = self.mesh.period else {
                 other.advance(y, lo, hi);
-                add(&mut strip.spans, &all, other.start..other.end);
+                add(&mut strip.spans, &all, other.start..other.end, None);
                 continue;
             };
             if hi - lo >= period - self.mesh.slack {
-                add(&mut strip.spans, &all, all.clone());
+                add(&mut strip.spans, &all, all.clone(), None);
                 continue;
             }
+            let (before, here, behind) = (moved(-1), moved(0), moved(1));
             other.advance(y, lo, hi);
             let spans = strip.spans.len();
             if hi > 0.5 * period {
                 forward(&mut other.prefix, &other.places, |place| f64::from(y[place]) <= hi - period);
-                add(&mut strip.spans, &all, all.start..other.prefix);
+                add(&mut strip.spans, &all, all.start..other.prefix, before);
             }
-            join(&mut strip.spans, spans, &all, other.start..other.end);
+            join(&mut strip.spans, spans, &all, other.start..other.end, here);
             if lo < -0.5 * period {
                 forward(&mut other.suffix, &other.places, |place| f64::from(y[place]) < lo + period);
-                join(&mut strip.spans, spans, &all, other.suffix..all.end);
+                join(&mut strip.spans, spans, &all, other.suffix..all.end, behind);
             }
         }
     }
     /// Pairs of a strip.
     fn count(&self, strip: &Strip) -> u64 {
-        let one = |span: &Range<usize>| match self.above {
-            true => strip.rows.clone().map(|i| span.end.saturating_sub(span.start.max(i + 1))).sum::<usize>(),
-            false => strip.rows.len() * span.len(),
+        let one = |Span { cols, .. }: &Span| match self.above {
+            true => strip.rows.clone().map(|i| cols.end.saturating_sub(cols.start.max(i + 1))).sum::<usize>(),
+            false => strip.rows.len() * cols.len(),
         };
         strip.spans.iter().map(one).sum::<usize>() as u64
     }
@@ -393,20 +418,22 @@ fn forward(cursor: &mut usize, places: &Range<usize>, passed: impl Fn(usize) -> 
 
 /// Adds what `all` has of a span.
 #[inline]
-fn add(spans: &mut Vec<Range<usize>>, all: &Range<usize>, span: Range<usize>) {
-    let span = span.start.max(all.start)..span.end.min(all.end);
-    if !span.is_empty() {
-        spans.push(span);
+fn add(spans: &mut Vec<Span>, all: &Range<usize>, cols: Range<usize>, image: Option<[i8; 4]>) {
+    let cols = cols.start.max(all.start)..cols.end.min(all.end);
+    if !cols.is_empty() {
+        spans.push(Span { cols, image });
     }
 }
 
-/// As `add`, after the spans from `from` on of the same column: one with the last where a vector of that might reach it.
+/// As `add`, after the spans from `from` on of the same column: one with the last, of whatever images, where a vector of that
+/// might reach it.
 #[inline]
-fn join(spans: &mut Vec<Range<usize>>, from: usize, all: &Range<usize>, span: Range<usize>) {
+fn join(spans: &mut Vec<Span>, from: usize, all: &Range<usize>, cols: Range<usize>, image: Option<[i8; 4]>) {
     match spans[from..].last_mut() {
-        Some(last) if !span.is_empty() && span.start < last.end + PADDING => {
-            last.end = last.end.max(span.end.min(all.end))
+        Some(last) if !cols.is_empty() && cols.start < last.cols.end + PADDING => {
+            last.cols.end = last.cols.end.max(cols.end.min(all.end));
+            last.image = None;
         }
-        _ => add(spans, all, span),
+        _ => add(spans, all, cols, image),
     }
 }

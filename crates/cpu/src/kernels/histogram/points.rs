@@ -6,6 +6,8 @@ use zipfold_core::number::round_even;
 
 /// A place without a point: NaN, and far from all points in the near coordinates.
 pub(super) const GAP: u32 = u32::MAX;
+/// Places that a thread fills at a time.
+const CHUNK: usize = 4096;
 /// Padding behind each near column, so that whole vectors may be read from any point on.
 const PAD: usize = 16;
 
@@ -83,13 +85,23 @@ impl Frame {
 pub struct Points {
     frame: Frame,
     len: usize,
-    exact: Vec<f64>,
+    exact: Exact,
+    /// As `single`, where it is needed.
     near: Vec<f64>,
     single: Vec<f32>,
     /// Bound of |single − near| over all coordinates.
     rounding: f64,
     /// Bound of the magnitudes of the exact coordinates.
     reach: f64,
+}
+
+/// The coordinates as given.
+#[derive(Clone, Debug)]
+enum Exact {
+    /// One column after another.
+    Columns(Vec<f64>),
+    /// Row-major, and the row in each place.
+    Rows(Vec<f64>, Vec<u32>),
 }
 
 impl Points {
@@ -104,18 +116,19 @@ impl Points {
         let mut points = Points {
             frame: frame.clone(),
             len,
-            exact: vec![],
+            exact: Exact::Columns(vec![]),
             near: vec![],
             single: vec![],
             rounding: 0.0,
             reach: 0.0,
         };
+        let mut exact = vec![];
         for (k, column) in columns.iter().enumerate() {
             for x in column.iter() {
                 let x = x.to_f64();
                 let near = frame.place(k, x);
                 let single = near as f32;
-                points.exact.push(x);
+                exact.push(x);
                 points.near.push(near);
                 points.single.push(single);
                 points.reach = if x.is_finite() { points.reach.max(x.abs()) } else { f64::INFINITY };
@@ -124,37 +137,55 @@ impl Points {
             points.near.extend([0.0; PAD]);
             points.single.extend([0.0; PAD]);
         }
+        points.exact = Exact::Columns(exact);
         points
     }
 
-    /// Takes row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
-    pub(super) fn placed(frame: &Frame, rows: &[f64], places: &[u32], far: (usize, f64)) -> Points {
-        let (len, padded) = (places.len(), places.len() + PAD);
-        let dimensions = frame.dimensions;
-        let mut exact = vec![f64::NAN; len * dimensions];
-        let (mut near, mut single) = (vec![0.0; padded * dimensions], vec![0.0; padded * dimensions]);
-        let mut bounds = (0.0f64, 0.0f64);
-        for k in 0..dimensions {
-            let to = (&mut exact[k * len..][..len], &mut near[k * padded..][..len], &mut single[k * padded..][..len]);
-            let each = to.0.par_iter_mut().zip(to.1).zip(to.2).zip(places).with_min_len(4096);
-            let gap = if k == far.0 { far.1 } else { 0.0 };
-            let put =
-                |(rounding, reach): (f64, f64),
-                 (((exact, near), single), place): (((&mut f64, &mut f64), &mut f32), &u32)| {
-                    if *place == GAP {
-                        (*near, *single) = (gap, gap as f32);
-                        return (rounding, reach);
-                    }
-                    let x = rows[*place as usize * dimensions + k];
-                    (*exact, *near) = (x, frame.place(k, x));
-                    *single = *near as f32;
-                    let reach = if x.is_finite() { reach.max(x.abs()) } else { f64::INFINITY };
-                    (rounding.max((f64::from(*single) - *near).abs()), reach)
-                };
-            let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
-            bounds = larger(bounds, each.fold(|| (0.0, 0.0), put).reduce(|| (0.0, 0.0), larger));
+    /// Takes finite row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
+    pub(super) fn placed(frame: &Frame, rows: Vec<f64>, places: Vec<u32>, far: (usize, f64)) -> Points {
+        let (len, dimensions) = (places.len(), frame.dimensions);
+        let mut single = vec![0.0f32; (len + PAD) * dimensions];
+        let mut columns: Vec<_> = single.chunks_exact_mut(len + PAD).map(|c| c[..len].chunks_mut(CHUNK)).collect();
+        let chunks = places.chunks(CHUNK).map(|places| {
+            let to: Vec<&mut [f32]> = columns.iter_mut().filter_map(Iterator::next).collect();
+            (places, to)
+        });
+        let chunks: Vec<_> = chunks.collect();
+        let put = |(places, mut to): (&[u32], Vec<&mut [f32]>)| {
+            let (mut rounding, mut reach) = (0.0f64, 0.0f64);
+            for (at, place) in places.iter().enumerate() {
+                if *place == GAP {
+                    to[far.0][at] = far.1 as f32;
+                    continue;
+                }
+                let row = &rows[*place as usize * dimensions..][..dimensions];
+                for (k, x) in row.iter().enumerate() {
+                    let near = frame.place(k, *x);
+                    let single = near as f32;
+                    to[k][at] = single;
+                    rounding = rounding.max((f64::from(single) - near).abs());
+                    reach = reach.max(x.abs());
+                }
+            }
+            (rounding, reach)
+        };
+        let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
+        let (rounding, reach) = chunks.into_par_iter().map(put).reduce(|| (0.0, 0.0), larger);
+        Points { frame: frame.clone(), len, exact: Exact::Rows(rows, places), near: vec![], single, rounding, reach }
+    }
+
+    /// Makes near coordinates in double precision too; gaps lie as in single precision.
+    pub fn with_doubles(mut self) -> Points {
+        if let (Exact::Rows(rows, places), true) = (&self.exact, self.near.is_empty()) {
+            self.near = self.single.iter().map(|v| f64::from(*v)).collect();
+            for k in 0..self.frame.dimensions {
+                let column = &mut self.near[k * (self.len + PAD)..][..self.len];
+                for (to, place) in column.iter_mut().zip(places).filter(|(_, place)| **place != GAP) {
+                    *to = self.frame.place(k, rows[*place as usize * self.frame.dimensions + k]);
+                }
+            }
         }
-        Points { frame: frame.clone(), len, exact, near, single, rounding: bounds.0, reach: bounds.1 }
+        self
     }
 
     /// Points, or places.
@@ -187,12 +218,22 @@ impl Points {
         singles + doubles + 4.0 * T::UNIT * length
     }
 
+    /// Coordinate `k` as given; NaN in a gap.
+    #[inline(always)]
+    fn exact(&self, at: usize, k: usize) -> f64 {
+        match &self.exact {
+            Exact::Columns(columns) => columns[k * self.len + at],
+            Exact::Rows(_, places) if places[at] == GAP => f64::NAN,
+            Exact::Rows(rows, places) => rows[places[at] as usize * self.frame.dimensions + k],
+        }
+    }
+
     /// The reference value: f64, ascending components, no contraction.
     #[inline(always)]
     pub fn squared_distance(&self, i: usize, other: &Points, j: usize) -> f64 {
         let mut sum = 0.0;
         for k in 0..self.frame.dimensions {
-            let mut d = self.exact[k * self.len + i] - other.exact[k * other.len + j];
+            let mut d = self.exact(i, k) - other.exact(j, k);
             if let Some(l) = self.frame.periods {
                 d -= l[k] * round_even(d / l[k]);
             }

@@ -13,7 +13,23 @@ pub struct Strip {
     /// Rows of x.
     pub rows: Range<usize>,
     /// Columns of y.
-    pub spans: Vec<Range<usize>>,
+    pub spans: Vec<Span>,
+}
+
+/// Columns that follow one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The columns.
+    pub cols: Range<usize>,
+    /// Edges of the box by which rows are moved to be beside them; none where each pair takes its nearest image.
+    pub image: Option<[i8; 4]>,
+}
+
+impl Span {
+    /// Columns whose pairs take their nearest images.
+    pub fn of(cols: Range<usize>) -> Span {
+        Span { cols, image: None }
+    }
 }
 
 /// How values of some points become bins of some edges: by the least precise arithmetic that can tell them apart.
@@ -30,6 +46,10 @@ pub(super) enum Form {
 }
 
 impl Binning {
+    /// Whether near coordinates in double precision are read.
+    pub fn is_double(&self) -> bool {
+        matches!(self.0, Form::DoubleScale(_) | Form::DoubleTable(_))
+    }
     /// Of the distances between points of `x` and `y`.
     pub fn new(edges: &Edges, x: &Points, y: &Points) -> Binning {
         let copies = super::copies(edges);

@@ -2,7 +2,7 @@
 
 use super::points::Near;
 use super::uniform::all;
-use super::{CHUNK, Histogram, Pairs, Work};
+use super::{CHUNK, Histogram, Pairs, Span, Work};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -50,6 +50,15 @@ const QUEUE: usize = 512;
 /// What is enqueued between two looks at the length: a vector for each of four anchors.
 const ROOM: usize = 64;
 
+/// Counters that a group of anchors has yet to bump: one round late, for loads of parts of a vector that was just stored would
+/// wait for it. And pairs visited, and those of them that were queued.
+struct Late<const A: usize> {
+    index: [[[i32; 16]; A]; 2],
+    round: usize,
+    visited: u64,
+    queued: u64,
+}
+
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, SHIFT> {
     type Output = ();
     #[inline(always)]
@@ -96,83 +105,103 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         &mut self,
         s: S,
         i: usize,
-        spans: &[Range<usize>],
+        spans: &[Span],
         queue: &mut Queue<T>,
     ) {
-        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
         let anchors: [[S::V; D]; A] =
             std::array::from_fn(|a| std::array::from_fn(|k| s.splat(T::column(self.work.x, k)[i + a])));
+        let lengths = self.work.x.frame().periods().unwrap_or_default();
+        let mut late = Late { index: [[[0i32; 16]; A]; 2], round: 0, visited: 0, queued: 0 };
+        for span in spans {
+            match span.image {
+                Some(image) if P => {
+                    let moved: [S::V; D] =
+                        std::array::from_fn(|k| s.splat(T::from_f64(lengths[k] * f64::from(image[k]))));
+                    let anchors = anchors.map(|anchor| std::array::from_fn(|k| s.add(anchor[k], moved[k])));
+                    self.span::<S, D, false, A>(s, i, &anchors, &span.cols, queue, &mut late);
+                }
+                _ => self.span::<S, D, P, A>(s, i, &anchors, &span.cols, queue, &mut late),
+            }
+        }
+        if late.round > 0 {
+            for index in &late.index[(late.round + 1) % 2] {
+                // SAFETY: `place` stored indices of private counters in the last round.
+                unsafe { bump::<SHIFT>(self.histogram.private.as_mut_ptr(), index, S::N) };
+            }
+        }
+        let over = self.histogram.edges.bins() + 1;
+        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(late.visited - late.queued);
+    }
+
+    /// Counts the pairs of `A` anchors, rows from `i` on, with columns; of nearest images with `P`.
+    #[inline(always)]
+    fn span<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+        &mut self,
+        s: S,
+        i: usize,
+        anchors: &[[S::V; D]; A],
+        span: &Range<usize>,
+        queue: &mut Queue<T>,
+        late: &mut Late<A>,
+    ) {
+        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
         let lengths = self.work.x.frame().periods().unwrap_or_default();
         let lengths: [S::V; D] = std::array::from_fn(|k| s.splat(T::from_f64(lengths[k])));
         let constants = self.binner.constants(s);
         let far = s.splat(self.binner.far());
-        // Counters are bumped one round late: loads of parts of a vector that was just stored would wait for it.
-        let mut index = [[[0i32; 16]; A]; 2];
         let counters = self.histogram.private.as_mut_ptr();
-        let mut round = 0;
-        let (mut visited, mut queued) = (0u64, 0u64);
         let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
-        for span in spans {
-            let mut first = span.start.max(least);
-            while first < span.end {
-                let cols = first..span.end.min(first + CHUNK);
-                first = cols.end;
-                self.histogram.reserve((cols.len() as u64 + 32) * A as u64);
-                for j in cols.clone().step_by(S::N) {
-                    // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
-                    let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
-                    let live = if self.work.padded { all::<T, S>() } else { first_lanes(cols.end - j) & all::<T, S>() };
-                    // Of an anchor of a triangle, the columns behind it.
-                    let mut lives = [live; A];
-                    if j + 1 < least + A && least > 0 {
-                        (0..A).for_each(|a| lives[a] &= !first_lanes((i + a + 1).saturating_sub(j)));
-                    }
-                    if self.sparse {
-                        for (a, anchor) in anchors.iter().enumerate() {
-                            let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
-                            let near = lives[a] & !s.bits(s.le(far, r2));
-                            queued += u64::from(near.count_ones());
-                            if near != 0 {
-                                queue.push(s, r2, (i + a, j), near);
-                            }
-                        }
-                        visited += lives.iter().map(|live| u64::from(live.count_ones())).sum::<u64>();
-                        if queue.len > QUEUE - ROOM {
-                            self.drain(s, queue, false);
-                        }
-                        continue;
-                    }
-                    let [even, odd] = &mut index;
-                    let (now, before) = if round % 2 == 0 { (even, odd) } else { (odd, even) };
-                    let mut undecided = [0u32; A];
-                    for a in 0..A {
-                        let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
-                        // SAFETY: `now[a]` holds N values.
-                        undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
-                        if round > 0 {
-                            // SAFETY: `place` stored indices of private counters in the round before.
-                            unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
+        let mut first = span.start.max(least);
+        while first < span.end {
+            let cols = first..span.end.min(first + CHUNK);
+            first = cols.end;
+            self.histogram.reserve((cols.len() as u64 + 32) * A as u64);
+            for j in cols.clone().step_by(S::N) {
+                // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
+                let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
+                let live = if self.work.padded { all::<T, S>() } else { first_lanes(cols.end - j) & all::<T, S>() };
+                // Of an anchor of a triangle, the columns behind it.
+                let mut lives = [live; A];
+                if j + 1 < least + A && least > 0 {
+                    (0..A).for_each(|a| lives[a] &= !first_lanes((i + a + 1).saturating_sub(j)));
+                }
+                if self.sparse {
+                    for (a, anchor) in anchors.iter().enumerate() {
+                        let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
+                        let near = lives[a] & !s.bits(s.le(far, r2));
+                        late.queued += u64::from(near.count_ones());
+                        if near != 0 {
+                            queue.push(s, r2, (i + a, j), near);
                         }
                     }
-                    round += 1;
-                    for a in 0..A {
-                        let dead = lives[a] ^ all::<T, S>();
-                        if undecided[a] | dead != 0 {
-                            let of = |lane: usize| (i + a, j + lane);
-                            self.settle(of, undecided[a] & lives[a], undecided[a] | dead, &now[a]);
-                        }
+                    late.visited += lives.iter().map(|live| u64::from(live.count_ones())).sum::<u64>();
+                    if queue.len > QUEUE - ROOM {
+                        self.drain(s, queue, false);
+                    }
+                    continue;
+                }
+                let [even, odd] = &mut late.index;
+                let (now, before) = if late.round % 2 == 0 { (even, odd) } else { (odd, even) };
+                let mut undecided = [0u32; A];
+                for a in 0..A {
+                    let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
+                    // SAFETY: `now[a]` holds N values.
+                    undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
+                    if late.round > 0 {
+                        // SAFETY: `place` stored indices of private counters in the round before.
+                        unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
+                    }
+                }
+                late.round += 1;
+                for a in 0..A {
+                    let dead = lives[a] ^ all::<T, S>();
+                    if undecided[a] | dead != 0 {
+                        let of = |lane: usize| (i + a, j + lane);
+                        self.settle(of, undecided[a] & lives[a], undecided[a] | dead, &now[a]);
                     }
                 }
             }
         }
-        if round > 0 {
-            for index in &index[(round + 1) % 2] {
-                // SAFETY: `place` stored indices of private counters in the last round.
-                unsafe { bump::<SHIFT>(counters, index, S::N) };
-            }
-        }
-        let over = self.histogram.edges.bins() + 1;
-        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(visited - queued);
     }
 
     /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`; `of` says the pair

@@ -186,6 +186,8 @@ fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool)
     let (columns, points) = ([0, last].map(|s| &meshed.columns[s]), [0, last].map(|s| &meshed.points[s]));
     let meeting = Meeting { mesh: &meshed.mesh, columns, points, above: pairs == Pairs::Above };
     let binning = Binning::new(edges, points[0], points[1]);
+    let doubles = points.map(|p| p.clone().with_doubles());
+    let points = [&doubles[0], &doubles[1]];
     let mut h = Histogram::new(edges);
     let [m, n] = columns.map(|c| c.order.len());
     let spans = if halves { vec![0..n / 2, n / 2..n] } else { vec![0..n] };
@@ -217,7 +219,7 @@ fn meshes_count_what_the_definition_counts() {
                 let reach = edges.squares()[edges.bins()].sqrt();
                 for (parts, pairs) in [(1, Pairs::All), (2, Pairs::Above), (3, Pairs::All), (5, Pairs::Above)] {
                     let above = pairs == Pairs::Above;
-                    let sides: &[&[f64]] = if above { &[&rows_x] } else { &[&rows_x, &rows_y] };
+                    let sides = if above { vec![rows_x.clone()] } else { vec![rows_x.clone(), rows_y.clone()] };
                     let Some(meshed) = Meshed::new(&frame, sides, reach, parts) else { continue };
                     meshes += 1;
                     let want = oracle(&x, if above { &x } else { &y }, periods, edges, *closed, pairs);
@@ -242,7 +244,7 @@ fn meshes_leave_most_pairs_out() {
     let x = cloud(0, 3, 4000, 21);
     let rows: Vec<f64> = (0..4000).flat_map(|i| x.iter().map(move |c| c[i])).collect();
     for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
-        let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");
+        let meshed = Meshed::new(&frame, vec![rows.clone()], 1.0, 2).expect("a mesh");
         let meeting = Meeting {
             mesh: &meshed.mesh,
             columns: [&meshed.columns[0]; 2],

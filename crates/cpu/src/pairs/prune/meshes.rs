@@ -36,8 +36,7 @@ impl<'j> Meshes<'j> {
         let mut sides = vec![rows(&job.x, Side::X)];
         sides.extend(job.y.as_ref().map(|y| rows(y, Side::Y)));
         let frame = frame(job, &sides[0])?;
-        let slices: Vec<&[f64]> = sides.iter().map(Vec::as_slice).collect();
-        let Meshed { mesh, columns, points } = Meshed::new(&frame, &slices, last, parts as usize)?;
+        let Meshed { mesh, columns, points } = Meshed::new(&frame, sides, last, parts as usize)?;
         let mut points = points.into_iter();
         let distances = Distances::between(job, points.next()?, points.next())?;
         Some(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })

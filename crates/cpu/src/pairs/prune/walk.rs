@@ -5,7 +5,7 @@ use super::boxes::Boxes;
 use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
-use crate::kernels::histogram::{Histogram as Sweep, Strip};
+use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::engine::{Sink, UnitState};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
@@ -181,8 +181,8 @@ impl<'e, 'j> Walk<'e, 'j> {
         let strip = &mut self.strips[lane];
         strip.rows = rows;
         match strip.spans.last_mut() {
-            Some(last) if last.end == cols.start => last.end = cols.end,
-            _ => strip.spans.push(cols),
+            Some(last) if last.cols.end == cols.start => last.cols.end = cols.end,
+            _ => strip.spans.push(Span::of(cols)),
         }
     }
     /// The groups of a block of rows against a leaf.
