@@ -124,6 +124,10 @@ impl<'e> Histogram<'e> {
     /// # Panics
     /// If the ranges end outside the points, or the frames have different dimensions.
     pub fn add_strips(&mut self, isa: Isa, binning: &Binning, work: &Work<'_>) {
+        // Queues name pairs by 32 bits.
+        if work.x.len().max(work.y.len()) > u32::MAX as usize {
+            return self.add_exactly(work);
+        }
         let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.cols.end <= work.y.len());
         assert!(work.strips.iter().all(inside), "pairs outside the points");
         assert_eq!(work.x.frame(), work.y.frame(), "points in different frames");
@@ -137,14 +141,12 @@ impl<'e> Histogram<'e> {
     }
 
     fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
-        // Queues name pairs by 32 bits.
-        let named = work.x.len().max(work.y.len()) <= u32::MAX as usize;
-        let sparse = named && self.share_in_range(work) < SPARSE;
+        let sparse = self.share_in_range(work) < SPARSE;
         let work = work.clone();
         if self.copies == COPIES {
-            T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, near: PhantomData });
+            T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, isa, near: PhantomData });
         } else {
-            T::dispatch(isa, Sweep::<T, B, 0> { work, binner, sparse, histogram: self, near: PhantomData });
+            T::dispatch(isa, Sweep::<T, B, 0> { work, binner, sparse, histogram: self, isa, near: PhantomData });
         }
     }
 

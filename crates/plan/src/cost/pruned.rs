@@ -92,7 +92,7 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
         return vec![
             work.shared("placing rows in columns", rows * rates::MESH[2]),
             work.shared("looking for pairs", meshed(work.job, mesh)),
-            work.shared("counting", pairs * work.rates().counted[0]),
+            work.shared("counting", work.cells as f64 * mesh.below * rates::MESH[3]),
         ];
     }
     vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]

@@ -102,10 +102,10 @@ pub const SORTED: f64 = 250.0;
 pub const GROUP: [f64; 2] = [32e3, 60.0];
 /// Cycles of a row's way down the boxes of a cloud, of a leaf that it meets, and of a pair: the nearest; those within.
 pub const NEAREST: [f64; 3] = [3000.0, 300.0, 5.0];
-/// A mesh: a column that a group of rows meets, a vector of distances in it, and a row placed.
-pub const MESH: [f64; 3] = [100.0, 10.0, 150.0];
 /// See [`NEAREST`].
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
+/// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row placed, a pair counted.
+pub const MESH: [f64; 4] = [280.0, 20.0, 220.0, 2.6];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
 /// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds

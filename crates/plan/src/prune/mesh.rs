@@ -29,6 +29,8 @@ pub struct Mesh {
     pub met: f64,
     /// The share of pairs that is looked at, padding of vectors apart.
     pub evaluated: f64,
+    /// The share of pairs below the last edge.
+    pub below: f64,
 }
 
 /// A sample of points in a space, the longest axis last.
@@ -114,13 +116,13 @@ impl Sample {
             std::array::from_fn(|k| if k < across { (p[k] * scales[k] + 1e6).trunc() } else { p[k] })
         };
         let y: Vec<[f64; 4]> = self.y.iter().map(placed).collect();
-        let (mut near, mut seen) = (0, 0);
+        let (mut near, mut below, mut seen) = (0, 0, 0);
         for (at, x) in self.x.iter().map(placed).enumerate() {
             if at >= FEW && near >= ENOUGH {
                 break;
             }
             seen += y.len();
-            for y in &y {
+            for (y, other) in y.iter().zip(&self.y) {
                 let along = self.apart((x[across] - y[across]).abs(), self.extents[across]);
                 if along > reach + group {
                     continue;
@@ -129,11 +131,16 @@ impl Sample {
                     let gap = (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
                     left - gap * gap
                 });
-                near += usize::from(left > 0.0 && along <= left.sqrt() + group);
+                if left > 0.0 && along <= left.sqrt() + group {
+                    let apart = |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
+                    near += 1;
+                    below += usize::from((0..self.axes).map(|k| apart(k) * apart(k)).sum::<f64>() < reach * reach);
+                }
             }
         }
-        let evaluated = near as f64 / seen.max(1) as f64;
-        Mesh { parts, met: self.met(reach, &cells, &widths) * half(job), evaluated }
+        let share = |count: usize| count as f64 / seen.max(1) as f64;
+        let (evaluated, below) = (share(near), share(below));
+        Mesh { parts, met: self.met(reach, &cells, &widths) * half(job), evaluated, below }
     }
     /// The distance of coordinates `d` apart, in a box of `edge`.
     #[inline]

@@ -222,3 +222,46 @@ fn inequality_joins() {
         }
     }
 }
+
+/// Short histograms of distances, as cells of every width leave them: also the same number of pairs visited by shares.
+#[test]
+fn meshes_of_columns() {
+    let mut lcg = Lcg::new(83);
+    let folds = [
+        r#"{ kind = "histogram", axes = [{ bins = 7, range = [0.0, 0.7] }] }"#,
+        r#"{ kind = "histogram", axes = [{ bins = 30, range = [0.1, 0.25] }], closed = "half-open" }"#,
+        r#"{ kind = "histogram", axes = [{ edges = [0.01, 0.02, 0.05, 0.1, 0.3, 0.9] }] }"#,
+    ];
+    let (mut meshes, mut sum) = (0, [0, 0]);
+    for (at, fold) in folds.iter().cycle().take(36).enumerate() {
+        let (dim, kind) = (1 + at % 4, [0, 1, 2, 4, 5, 0][at % 6]);
+        let mut problem = problem(fold, "euclidean");
+        let second = lcg.below(3) == 0;
+        problem.cells = (!second).then(|| [Cells::Triangle, Cells::Square][lcg.below(2)]);
+        problem.cell = (lcg.below(2) == 0).then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
+        let n = 600 + lcg.below(300);
+        let x = table(&mut lcg, kind, n, dim);
+        let y = second.then(|| table(&mut lcg, kind, 500, dim));
+        let Ok(job) = describe(&problem, Data { x, y, weights: vec![None] }) else { continue };
+        let what = format!("{:?} kind {kind} dim {dim} box {:?} {fold}", problem.cells, problem.cell);
+        let [left_out, all] = check(&problem, &job, &what);
+        sum = [sum[0] + left_out, sum[1] + all];
+        shares(&problem, &job, &what);
+        let wanted = outcome(&problem, &job, &plain("scalar", 1, 0).options()).0;
+        for parts in ["1", "2", "3", "7", "off"] {
+            let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
+            options.settings.insert("mesh".into(), parts.into());
+            let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+            meshes += usize::from(plan.prune.mesh.is_some_and(|m| m.parts.to_string() == parts));
+            let got = outcome(&problem, &job, &options).0;
+            let odd = difference(&of_output(&job.folds[0], &got[0]), &of_output(&job.folds[0], &wanted[0]), same);
+            assert!(odd.is_none(), "{what}, {parts} cells: {}", odd.unwrap_or_default());
+        }
+    }
+    assert!(meshes > 60 && sum[0] * 2 > sum[1], "{meshes} meshes, {sum:?}");
+    let job =
+        describe(&problem(folds[0], "euclidean"), Data { x: table(&mut lcg, 0, 9, 2), y: None, weights: vec![None] });
+    let settings = [("prune".to_string(), "on".to_string()), ("mesh".into(), "none".into())].into();
+    let refused = zipfold::plan::choose(&job.unwrap(), &zipfold::cpu::detect(2, 1 << 32), &settings).unwrap_err();
+    assert!(refused.to_string().contains("--set mesh"), "{refused}");
+}

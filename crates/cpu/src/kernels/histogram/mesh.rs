@@ -209,7 +209,7 @@ impl Meshed {
             let rows = side.par_chunks_exact(dimensions).with_min_len(CHUNK);
             let keys: Vec<(u32, f32)> = rows.map(key).collect();
             let columns = Columns::new(mesh.columns(), &keys);
-            let points = Points::placed(frame, side, columns.places(), (mesh.along, far));
+            let points = Points::placed(frame, &side, &columns.places(), (mesh.along, far));
             (columns, points)
         };
         let (columns, points) = sides.into_iter().map(place).unzip();

@@ -100,8 +100,8 @@ pub struct Points {
 enum Exact {
     /// One column after another.
     Columns(Vec<f64>),
-    /// Row-major, and the row in each place.
-    Rows(Vec<f64>, Vec<u32>),
+    /// Row-major by place, NaN in gaps: a pair that is looked at again is in few lines.
+    Places(Vec<f64>),
 }
 
 impl Points {
@@ -142,24 +142,25 @@ impl Points {
     }
 
     /// Takes finite row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
-    pub(super) fn placed(frame: &Frame, rows: Vec<f64>, places: Vec<u32>, far: (usize, f64)) -> Points {
+    pub(super) fn placed(frame: &Frame, rows: &[f64], places: &[u32], far: (usize, f64)) -> Points {
         let (len, dimensions) = (places.len(), frame.dimensions);
         let mut single = vec![0.0f32; (len + PAD) * dimensions];
+        let mut exact = vec![f64::NAN; len * dimensions];
         let mut columns: Vec<_> = single.chunks_exact_mut(len + PAD).map(|c| c[..len].chunks_mut(CHUNK)).collect();
-        let chunks = places.chunks(CHUNK).map(|places| {
-            let to: Vec<&mut [f32]> = columns.iter_mut().filter_map(Iterator::next).collect();
-            (places, to)
-        });
-        let chunks: Vec<_> = chunks.collect();
-        let put = |(places, mut to): (&[u32], Vec<&mut [f32]>)| {
+        let mut chunks = vec![];
+        for (places, exact) in places.chunks(CHUNK).zip(exact.chunks_mut(CHUNK * dimensions)) {
+            let single: Vec<&mut [f32]> = columns.iter_mut().filter_map(Iterator::next).collect();
+            chunks.push((places, exact, single));
+        }
+        let put = |(places, exact, mut to): (&[u32], &mut [f64], Vec<&mut [f32]>)| {
             let (mut rounding, mut reach) = (0.0f64, 0.0f64);
-            for (at, place) in places.iter().enumerate() {
+            for (at, (place, exact)) in places.iter().zip(exact.chunks_exact_mut(dimensions)).enumerate() {
                 if *place == GAP {
                     to[far.0][at] = far.1 as f32;
                     continue;
                 }
-                let row = &rows[*place as usize * dimensions..][..dimensions];
-                for (k, x) in row.iter().enumerate() {
+                exact.copy_from_slice(&rows[*place as usize * dimensions..][..dimensions]);
+                for (k, x) in exact.iter().enumerate() {
                     let near = frame.place(k, *x);
                     let single = near as f32;
                     to[k][at] = single;
@@ -171,17 +172,17 @@ impl Points {
         };
         let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
         let (rounding, reach) = chunks.into_par_iter().map(put).reduce(|| (0.0, 0.0), larger);
-        Points { frame: frame.clone(), len, exact: Exact::Rows(rows, places), near: vec![], single, rounding, reach }
+        Points { frame: frame.clone(), len, exact: Exact::Places(exact), near: vec![], single, rounding, reach }
     }
 
     /// Makes near coordinates in double precision too; gaps lie as in single precision.
     pub fn with_doubles(mut self) -> Points {
-        if let (Exact::Rows(rows, places), true) = (&self.exact, self.near.is_empty()) {
+        if let (Exact::Places(exact), true) = (&self.exact, self.near.is_empty()) {
             self.near = self.single.iter().map(|v| f64::from(*v)).collect();
-            for k in 0..self.frame.dimensions {
-                let column = &mut self.near[k * (self.len + PAD)..][..self.len];
-                for (to, place) in column.iter_mut().zip(places).filter(|(_, place)| **place != GAP) {
-                    *to = self.frame.place(k, rows[*place as usize * self.frame.dimensions + k]);
+            for (k, column) in self.near.chunks_exact_mut(self.len + PAD).enumerate() {
+                let exact = exact.iter().skip(k).step_by(self.frame.dimensions);
+                for (to, x) in column.iter_mut().zip(exact).filter(|(_, x)| !x.is_nan()) {
+                    *to = self.frame.place(k, *x);
                 }
             }
         }
@@ -214,8 +215,8 @@ impl Points {
         let length = self.frame.periods.map_or(0.0, |l| l.into_iter().fold(0.0, f64::max));
         let doubles = 8.0 * f64::EPSILON * (self.reach + other.reach + length);
         let singles = if size_of::<T>() == 4 { self.rounding + other.rounding } else { 0.0 };
-        // The other image is computed from a length and a difference that are rounded to T.
-        singles + doubles + 4.0 * T::UNIT * length
+        // The other image is computed from a length that is rounded to T, and a difference or a sum with a coordinate.
+        singles + doubles + 3.0 * T::UNIT * length
     }
 
     /// Coordinate `k` as given; NaN in a gap.
@@ -223,8 +224,7 @@ impl Points {
     fn exact(&self, at: usize, k: usize) -> f64 {
         match &self.exact {
             Exact::Columns(columns) => columns[k * self.len + at],
-            Exact::Rows(_, places) if places[at] == GAP => f64::NAN,
-            Exact::Rows(rows, places) => rows[places[at] as usize * self.frame.dimensions + k],
+            Exact::Places(rows) => rows[at * self.frame.dimensions + k],
         }
     }
 

@@ -3,7 +3,7 @@
 use super::points::Near;
 use super::uniform::all;
 use super::{CHUNK, Histogram, Pairs, Span, Work};
-use crate::simd::{Kernel, Lanes, first_lanes};
+use crate::simd::{Isa, Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -36,27 +36,43 @@ pub(super) struct Sweep<'a, 'e, T, B, const SHIFT: i32> {
     /// Drop lanes beyond the last edge before they are counted.
     pub sparse: bool,
     pub histogram: &'a mut Histogram<'e>,
+    pub isa: Isa,
     pub near: PhantomData<T>,
 }
 
-/// Pairs that wait to be counted: their r², rows and columns.
+/// Pairs that wait to be counted: their r², and whence they come.
 struct Queue<T> {
     r2: [T; QUEUE + 16],
-    i: [u32; QUEUE + 16],
-    j: [u32; QUEUE + 16],
     len: usize,
+    from: [From; QUEUE],
+    vectors: usize,
+    /// Pairs ever queued.
+    all: u64,
 }
-const QUEUE: usize = 512;
-/// What is enqueued between two looks at the length: a vector for each of four anchors.
-const ROOM: usize = 64;
+/// A vector of which lanes were queued: its row and first column, and where they begin in the queue.
+#[derive(Clone, Copy, Default)]
+struct From {
+    i: u32,
+    j: u32,
+    bits: u32,
+    start: u32,
+}
+const QUEUE: usize = 1024;
+/// Columns that are looked at between two looks at the length, and what four anchors may add to it.
+const SHORT: usize = 128;
+const ROOM: usize = 4 * (SHORT + 16);
 
 /// Counters that a group of anchors has yet to bump: one round late, for loads of parts of a vector that was just stored would
-/// wait for it. And pairs visited, and those of them that were queued.
+/// wait for it.
 struct Late<const A: usize> {
     index: [[[i32; 16]; A]; 2],
     round: usize,
-    visited: u64,
-    queued: u64,
+}
+
+/// Rows from `i` on, and columns that they meet.
+struct Piece {
+    i: usize,
+    cols: Range<usize>,
 }
 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, SHIFT> {
@@ -80,7 +96,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
-        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], i: [0; QUEUE + 16], j: [0; QUEUE + 16], len: 0 };
+        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE], vectors: 0, all: 0 };
         let strips = self.work.strips;
         for strip in strips {
             let mut i = strip.rows.start;
@@ -88,15 +104,15 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             let step = if S::REGISTERS >= 32 { 4 } else { 2 };
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                match anchors {
-                    4 => self.group::<S, D, P, 4>(s, i, &strip.spans, &mut queue),
-                    2 => self.group::<S, D, P, 2>(s, i, &strip.spans, &mut queue),
-                    _ => self.group::<S, D, P, 1>(s, i, &strip.spans, &mut queue),
+                match (anchors, S::REGISTERS >= 32) {
+                    (1, _) => self.group::<S, D, P, 1>(s, i, &strip.spans, &mut queue),
+                    (_, true) => self.group::<S, D, P, 4>(s, i, &strip.spans, &mut queue),
+                    (_, false) => self.group::<S, D, P, 2>(s, i, &strip.spans, &mut queue),
                 }
                 i += anchors;
             }
         }
-        self.drain(s, &mut queue, true);
+        self.drain(&mut queue);
     }
 
     /// Counts the pairs of `A` anchors with the columns.
@@ -108,19 +124,43 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         spans: &[Span],
         queue: &mut Queue<T>,
     ) {
-        let anchors: [[S::V; D]; A] =
-            std::array::from_fn(|a| std::array::from_fn(|k| s.splat(T::column(self.work.x, k)[i + a])));
+        // Loops, not closures: what is not inlined into the shell has not its instruction set.
+        let mut here = [[s.splat(T::ZERO); D]; A];
+        for (a, anchor) in here.iter_mut().enumerate() {
+            for (k, x) in anchor.iter_mut().enumerate() {
+                *x = s.splat(T::column(self.work.x, k)[i + a]);
+            }
+        }
         let lengths = self.work.x.frame().periods().unwrap_or_default();
-        let mut late = Late { index: [[[0i32; 16]; A]; 2], round: 0, visited: 0, queued: 0 };
+        let mut late = Late { index: [[[0i32; 16]; A]; 2], round: 0 };
+        let (mut visited, queued) = (0u64, queue.all);
+        let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
         for span in spans {
-            match span.image {
-                Some(image) if P => {
-                    let moved: [S::V; D] =
-                        std::array::from_fn(|k| s.splat(T::from_f64(lengths[k] * f64::from(image[k]))));
-                    let anchors = anchors.map(|anchor| std::array::from_fn(|k| s.add(anchor[k], moved[k])));
-                    self.span::<S, D, false, A>(s, i, &anchors, &span.cols, queue, &mut late);
+            let straight = P && span.image.is_some();
+            let image = span.image.unwrap_or_default();
+            let mut anchors = here;
+            for (k, edges) in image.iter().enumerate().take(D).filter(|(_, edges)| straight && **edges != 0) {
+                let moved = s.splat(T::from_f64(lengths[k] * f64::from(*edges)));
+                for anchor in &mut anchors {
+                    anchor[k] = s.add(anchor[k], moved);
                 }
-                _ => self.span::<S, D, P, A>(s, i, &anchors, &span.cols, queue, &mut late),
+            }
+            let mut first = span.cols.start.max(least);
+            while first < span.cols.end {
+                let piece = Piece {
+                    i,
+                    cols: first..span.cols.end.min(first + if SHIFT == 0 || self.sparse { SHORT } else { CHUNK }),
+                };
+                first = piece.cols.end;
+                match (SHIFT == 0 || self.sparse, straight) {
+                    (true, false) => visited += self.queue::<S, D, P, A>(s, &anchors, &piece, queue),
+                    (true, true) => visited += self.queue::<S, D, false, A>(s, &anchors, &piece, queue),
+                    (false, false) => self.count::<S, D, P, A>(s, &anchors, &piece, &mut late),
+                    (false, true) => self.count::<S, D, false, A>(s, &anchors, &piece, &mut late),
+                }
+                if queue.len > QUEUE - ROOM {
+                    self.drain(queue);
+                }
             }
         }
         if late.round > 0 {
@@ -130,140 +170,191 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             }
         }
         let over = self.histogram.edges.bins() + 1;
-        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(late.visited - late.queued);
+        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(visited - (queue.all - queued));
     }
 
-    /// Counts the pairs of `A` anchors, rows from `i` on, with columns; of nearest images with `P`.
+    /// The lanes of columns from `j` on that each anchor meets.
     #[inline(always)]
-    fn span<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+    fn lives<S: Lanes<T>, const A: usize>(&self, piece: &Piece, j: usize) -> [u32; A] {
+        let end = if self.work.padded { 16 } else { piece.cols.end - j };
+        let mut lives = [first_lanes(end) & all::<T, S>(); A];
+        // Of an anchor of a triangle, the columns behind it.
+        if self.work.pairs == Pairs::Above && j < piece.i + A {
+            for (a, live) in lives.iter_mut().enumerate() {
+                *live &= !first_lanes((piece.i + a + 1).saturating_sub(j));
+            }
+        }
+        lives
+    }
+
+    /// Queues the pairs of `A` anchors with some columns that may be below the last edge; the pairs visited.
+    #[inline(always)]
+    fn queue<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+        &self,
+        s: S,
+        anchors: &[[S::V; D]; A],
+        piece: &Piece,
+        queue: &mut Queue<T>,
+    ) -> u64 {
+        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
+        let lengths = self.lengths::<S, D>(s);
+        let far = s.splat(self.binner.far());
+        let mut visited = 0;
+        for j in piece.cols.clone().step_by(S::N) {
+            let mut y = [s.splat(T::ZERO); D];
+            for (y, column) in y.iter_mut().zip(columns) {
+                // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
+                *y = unsafe { s.load(column.as_ptr().add(j)) };
+            }
+            let lives = self.lives::<S, A>(piece, j);
+            for a in 0..A {
+                let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
+                let near = lives[a] & !s.bits(s.le(far, r2));
+                if near != 0 {
+                    queue.push(s, r2, (piece.i + a, j), near);
+                }
+                visited += u64::from(lives[a].count_ones());
+            }
+        }
+        visited
+    }
+
+    /// Counts the pairs of `A` anchors with some columns.
+    #[inline(always)]
+    fn count<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
         &mut self,
         s: S,
-        i: usize,
         anchors: &[[S::V; D]; A],
-        span: &Range<usize>,
-        queue: &mut Queue<T>,
+        piece: &Piece,
         late: &mut Late<A>,
     ) {
+        self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.work.x.frame().periods().unwrap_or_default();
-        let lengths: [S::V; D] = std::array::from_fn(|k| s.splat(T::from_f64(lengths[k])));
+        let lengths = self.lengths::<S, D>(s);
         let constants = self.binner.constants(s);
-        let far = s.splat(self.binner.far());
         let counters = self.histogram.private.as_mut_ptr();
-        let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
-        let mut first = span.start.max(least);
-        while first < span.end {
-            let cols = first..span.end.min(first + CHUNK);
-            first = cols.end;
-            self.histogram.reserve((cols.len() as u64 + 32) * A as u64);
-            for j in cols.clone().step_by(S::N) {
+        for j in piece.cols.clone().step_by(S::N) {
+            let mut y = [s.splat(T::ZERO); D];
+            for (y, column) in y.iter_mut().zip(columns) {
                 // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
-                let y: [S::V; D] = std::array::from_fn(|k| unsafe { s.load(columns[k].as_ptr().add(j)) });
-                let live = if self.work.padded { all::<T, S>() } else { first_lanes(cols.end - j) & all::<T, S>() };
-                // Of an anchor of a triangle, the columns behind it.
-                let mut lives = [live; A];
-                if j + 1 < least + A && least > 0 {
-                    (0..A).for_each(|a| lives[a] &= !first_lanes((i + a + 1).saturating_sub(j)));
+                *y = unsafe { s.load(column.as_ptr().add(j)) };
+            }
+            let [even, odd] = &mut late.index;
+            let (now, before) = if late.round % 2 == 0 { (even, odd) } else { (odd, even) };
+            let mut undecided = [0u32; A];
+            for a in 0..A {
+                let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
+                // SAFETY: `now[a]` holds N values.
+                undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
+                if late.round > 0 {
+                    // SAFETY: `place` stored indices of private counters in the round before.
+                    unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
-                if self.sparse {
-                    for (a, anchor) in anchors.iter().enumerate() {
-                        let r2 = squared::<T, S, D, P>(s, anchor, &y, &lengths);
-                        let near = lives[a] & !s.bits(s.le(far, r2));
-                        late.queued += u64::from(near.count_ones());
-                        if near != 0 {
-                            queue.push(s, r2, (i + a, j), near);
-                        }
-                    }
-                    late.visited += lives.iter().map(|live| u64::from(live.count_ones())).sum::<u64>();
-                    if queue.len > QUEUE - ROOM {
-                        self.drain(s, queue, false);
-                    }
-                    continue;
-                }
-                let [even, odd] = &mut late.index;
-                let (now, before) = if late.round % 2 == 0 { (even, odd) } else { (odd, even) };
-                let mut undecided = [0u32; A];
+            }
+            late.round += 1;
+            let lives = self.lives::<S, A>(piece, j);
+            let whole = all::<T, S>();
+            let mut any = 0;
+            for (live, bits) in lives.iter().zip(&undecided) {
+                any |= bits | (live ^ whole);
+            }
+            if any != 0 {
                 for a in 0..A {
-                    let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
-                    // SAFETY: `now[a]` holds N values.
-                    undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
-                    if late.round > 0 {
-                        // SAFETY: `place` stored indices of private counters in the round before.
-                        unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
-                    }
-                }
-                late.round += 1;
-                for a in 0..A {
-                    let dead = lives[a] ^ all::<T, S>();
-                    if undecided[a] | dead != 0 {
-                        let of = |lane: usize| (i + a, j + lane);
-                        self.settle(of, undecided[a] & lives[a], undecided[a] | dead, &now[a]);
-                    }
+                    let of = |lane: usize| (piece.i + a, j + lane);
+                    let (exact, wrong) = (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
+                    settle::<SHIFT>(self.histogram, &self.work, of, exact, wrong, &now[a]);
                 }
             }
         }
     }
 
-    /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`; `of` says the pair
-    /// of a lane.
-    #[cold]
-    #[inline(never)]
-    fn settle(&mut self, of: impl Fn(usize) -> (usize, usize), exact: u32, wrong: u32, index: &[i32; 16]) {
-        let mask = self.histogram.private.len() / 2 - 1;
-        for lane in lanes(wrong) {
-            // The counters in the upper half, of undecided cells of tables, are never read.
-            if index[lane] as usize <= mask {
-                let slot = &mut self.histogram.slots[index[lane] as usize >> SHIFT];
-                *slot = slot.wrapping_sub(1);
-            }
-        }
-        for lane in lanes(exact) {
-            let guess = (index[lane] as usize & mask) >> SHIFT;
-            let (i, j) = of(lane);
-            self.histogram.count_near(&self.work, i, j, guess);
-        }
-    }
-
-    /// Counts what is queued in whole vectors; with `last`, the rest too.
+    /// The edges of the box, in all lanes.
     #[inline(always)]
-    fn drain<S: Lanes<T>>(&mut self, s: S, queue: &mut Queue<T>, last: bool) {
-        let constants = self.binner.constants(s);
-        let counters = self.histogram.private.as_mut_ptr();
-        let whole = queue.len / S::N * S::N;
-        self.histogram.reserve(whole as u64 + 16);
+    fn lengths<S: Lanes<T>, const D: usize>(&self, s: S) -> [S::V; D] {
+        let lengths = self.work.x.frame().periods().unwrap_or_default();
+        let mut all = [s.splat(T::ZERO); D];
+        for (all, length) in all.iter_mut().zip(lengths) {
+            *all = s.splat(T::from_f64(length));
+        }
+        all
+    }
+
+    /// Counts what is queued. In a shell of its own, that it is not compiled into every loop.
+    fn drain(&mut self, queue: &mut Queue<T>) {
+        let (binner, work) = (self.binner, self.work.clone());
+        T::dispatch(self.isa, Drain::<T, B, SHIFT> { binner, work, histogram: self.histogram, queue });
+    }
+}
+
+/// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`; `of` says the pair of a
+/// lane.
+#[cold]
+#[inline(never)]
+fn settle<const SHIFT: i32>(
+    histogram: &mut Histogram<'_>,
+    work: &Work<'_>,
+    of: impl Fn(usize) -> (usize, usize),
+    exact: u32,
+    wrong: u32,
+    index: &[i32; 16],
+) {
+    let mask = histogram.private.len() / 2 - 1;
+    for lane in lanes(wrong) {
+        // The counters in the upper half, of undecided cells of tables, are never read.
+        if index[lane] as usize <= mask {
+            let slot = &mut histogram.slots[index[lane] as usize >> SHIFT];
+            *slot = slot.wrapping_sub(1);
+        }
+    }
+    for lane in lanes(exact) {
+        let guess = (index[lane] as usize & mask) >> SHIFT;
+        let (i, j) = of(lane);
+        histogram.count_near(work, i, j, guess);
+    }
+}
+
+/// Counts the pairs of a queue.
+struct Drain<'a, 'e, T, B, const SHIFT: i32> {
+    binner: &'a B,
+    work: Work<'a>,
+    histogram: &'a mut Histogram<'e>,
+    queue: &'a mut Queue<T>,
+}
+
+impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, SHIFT> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        let Drain { binner, work, histogram, queue } = self;
+        let constants = binner.constants(s);
+        histogram.reserve(queue.len as u64 + 32);
+        let counters = histogram.private.as_mut_ptr();
         let mut index = [[0i32; 16]; 2];
-        for (round, at) in (0..whole).step_by(S::N).enumerate() {
-            // SAFETY: at + N ≤ len; `place` stores N indices of private counters, and did so in the round before.
+        let mut last = 0;
+        for (round, at) in (0..queue.len).step_by(S::N).enumerate() {
+            last = round % 2;
+            // SAFETY: there are 16 ≥ N places behind the queue; `place` stores N indices of private counters, and did so in
+            // the round before.
             let undecided = unsafe {
                 let r2 = s.load(queue.r2.as_ptr().add(at));
-                let undecided = self.binner.place::<S, SHIFT>(s, constants, r2, index[round % 2].as_mut_ptr());
+                let undecided = binner.place::<S, SHIFT>(s, constants, r2, index[last].as_mut_ptr());
                 if round > 0 {
-                    bump::<SHIFT>(counters, &index[(round + 1) % 2], S::N);
+                    bump::<SHIFT>(counters, &index[1 - last], S::N);
                 }
                 undecided
             };
-            if undecided != 0 {
-                let (i, j) = (&queue.i[at..], &queue.j[at..]);
-                let of = |lane: usize| (i[lane] as usize, j[lane] as usize);
-                self.settle(of, undecided, undecided, &index[round % 2]);
+            // Behind the end are pairs of an earlier time.
+            let live = first_lanes(queue.len - at) & all::<T, S>();
+            let wrong = undecided | (live ^ all::<T, S>());
+            if wrong != 0 {
+                settle::<SHIFT>(histogram, &work, |lane| queue.pair(at + lane), undecided & live, wrong, &index[last]);
             }
         }
-        if whole > 0 {
+        if queue.len > 0 {
             // SAFETY: `place` stored indices of private counters in the last round.
-            unsafe { bump::<SHIFT>(counters, &index[(whole / S::N + 1) % 2], S::N) };
+            unsafe { bump::<SHIFT>(counters, &index[last], S::N) };
         }
-        let rest = whole..queue.len;
-        if last {
-            for at in rest {
-                self.histogram.count_exactly(&self.work, queue.i[at] as usize, queue.j[at] as usize);
-            }
-            queue.len = 0;
-        } else {
-            queue.len = rest.len();
-            queue.r2.copy_within(rest.clone(), 0);
-            queue.i.copy_within(rest.clone(), 0);
-            queue.j.copy_within(rest, 0);
-        }
+        (queue.len, queue.vectors) = (0, 0);
     }
 }
 
@@ -271,14 +362,23 @@ impl<T: Near> Queue<T> {
     /// Adds the lanes of a vector whose bits are set: pairs of a row with columns from `j` on.
     #[inline(always)]
     fn push<S: Lanes<T>>(&mut self, s: S, r2: S::V, (i, j): (usize, usize), bits: u32) {
-        debug_assert!(self.len <= QUEUE);
-        // SAFETY: there are never more than QUEUE, and 16 ≥ N places behind.
+        debug_assert!(self.len <= QUEUE - S::N && self.vectors < QUEUE);
+        // SAFETY: there are never more than QUEUE, and 16 ≥ N places behind; a vector queues one pair or more.
         unsafe {
             s.store_compressed(r2, bits, self.r2.as_mut_ptr().add(self.len));
-            s.store_indices(bits, j as u32, self.j.as_mut_ptr().add(self.len));
-            self.i.as_mut_ptr().add(self.len).cast::<[u32; 16]>().write_unaligned([i as u32; 16]);
+            let from = From { i: i as u32, j: j as u32, bits, start: self.len as u32 };
+            self.from.as_mut_ptr().add(self.vectors).write(from);
         }
+        self.vectors += 1;
         self.len += bits.count_ones() as usize;
+        self.all += u64::from(bits.count_ones());
+    }
+    /// The pair in a place of the queue.
+    fn pair(&self, at: usize) -> (usize, usize) {
+        let vector = self.from[..self.vectors].partition_point(|from| from.start as usize <= at) - 1;
+        let from = self.from[vector];
+        let lane = lanes(from.bits).nth(at - from.start as usize).unwrap_or_default();
+        (from.i as usize, from.j as usize + lane)
     }
 }
 
