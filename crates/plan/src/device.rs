@@ -10,7 +10,7 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 25] = [
+pub const KEYS: [&str; 26] = [
     "device.tile",
     "device.family",
     "device.rows",
@@ -36,6 +36,7 @@ pub const KEYS: [&str; 25] = [
     "dense.blocks",
     "dense.stages",
     "dense.across",
+    "dense.unroll",
 ];
 
 /// The runtime that drives a device.
@@ -345,7 +346,11 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
 fn takes_tiles(job: &Job, plan: &Plan) -> bool {
     let off = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
     let wide = width(job, 0).max(width(job, 1)) > HELD;
-    wide && tiles(job) && job.precision == Precision::F32 && !off("fold.tiles", "sweep") && !off("filter", "off")
+    wide && tiles(job)
+        && job.precision == Precision::F32
+        && !off("fold.tiles", "sweep")
+        && !off("filter", "off")
+        && !off("select.output", "count")
 }
 
 /// Operations a component that cost nothing on their own: a product that is added at once, a magnitude.

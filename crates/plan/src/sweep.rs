@@ -52,7 +52,8 @@ pub fn tiles(job: &Job) -> bool {
     match job.folds.as_slice() {
         [Fold::Nearest(_)] => true,
         [Fold::Rows(f)] if f.op == RowOp::Sum => f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST,
-        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax),
+        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count),
+        [Fold::Select(f)] => f.value.is_none(),
         [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
         _ => false,
     }

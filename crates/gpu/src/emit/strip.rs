@@ -2,14 +2,14 @@
 //! cells from there. No matrix is ever in memory.
 
 use super::dense::{Copying, Shape as Tile, TILE, Text, pipe_slice};
-use super::fill;
 use super::folds::{self, Band};
 use super::maps::Placing;
-use super::nearest;
 use super::pair::{RootText, fast_pair_text, pair_text};
+use super::select::Truth;
 use super::sweep::{self, Shape};
 use super::values::width;
-use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold};
+use super::{fill, matches, nearest};
+use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::Runtime;
@@ -21,61 +21,72 @@ const SLICE: usize = 16;
 const STAGES: usize = 2;
 
 /// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers.
-const UNROLL: usize = 1;
+pub const UNROLL: usize = 4;
 
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
-struct Epilogue {
-    args: String,
-    own: String,
-    state: String,
+pub(super) struct Epilogue {
+    pub args: String,
+    pub own: String,
+    pub state: String,
+    /// Tiles that are left out.
+    pub skip: String,
     /// Times that the cells of a tile are gone through.
-    rounds: String,
+    pub rounds: String,
     /// Cells that are none of a round.
-    elsewhere: String,
-    open: String,
+    pub elsewhere: String,
+    pub open: String,
     /// For every row of a thread.
-    line: String,
-    absorb: String,
-    after_line: String,
-    settle: String,
-    after: String,
-    end: String,
+    pub line: String,
+    pub absorb: String,
+    pub after_line: String,
+    pub settle: String,
+    pub after: String,
+    pub end: String,
+}
+
+/// What single precision knows of the values.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'k> {
+    /// Bound of their error: absolute, relative.
+    pub bound: Option<(f64, f64)>,
+    /// How bins are decided.
+    pub band: Option<Band>,
+    /// Where predicates hold.
+    pub truth: Option<&'k Truth>,
 }
 
 /// The shape of the tile of single precision.
-fn tile(job: &Job, runtime: Runtime, load: usize) -> Tile {
+fn tile(job: &Job, runtime: Runtime, shape: &Shape) -> Tile {
     let slice = pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
     let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
-    let map = Placing::CROSS;
-    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll: UNROLL }
+    let (map, load, unroll) = (Placing::CROSS, shape.load, shape.unroll.min(slice));
+    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll }
 }
 
-/// The kernel `name` that folds `job` with a filter's error `bound` (absolute, relative), or without a filter; `band` decides bins.
-pub fn kernel(
-    name: &str,
-    job: &Job,
-    shape: &Shape,
-    runtime: Runtime,
-    (bound, band): (Option<(f64, f64)>, Option<Band>),
-) -> String {
+/// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of `page` slots.
+pub fn kernel(name: &str, job: &Job, shape: &Shape, runtime: Runtime, (known, page): (Known<'_>, usize)) -> String {
     let low = &job.low;
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
     let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
-    let tile = tile(job, runtime, shape.load);
+    let tile = tile(job, runtime, shape);
     let text = Text::new(low, &tile, at);
     let pair = if shape.fast { fast_pair_text(low, None) } else { pair_text(low, None, Precision::F32) };
     let root = |root: usize| match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let fold = match (&job.folds[0], bound) {
-        (Fold::Nearest(f), Some(bound)) => best(f, shape, &root(f.root), bound),
-        (Fold::Rows(f), Some(bound)) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
-        (Fold::Histogram(h), _) => counters(h, shape, &root(h.axes[0].root), band),
-        (Fold::Rows(f), None) => sums(f, &root(f.root)),
+    let fold = match (&job.folds[0], known.bound, known.truth) {
+        (Fold::Select(f), _, Some(truth)) if f.kind == SelectKind::Inner => matches::pairs(shape, truth, page),
+        (Fold::Select(_), _, Some(truth)) => matches::matched(shape, truth),
+        (Fold::Rows(f), _, Some(truth)) if f.op == RowOp::Count => matches::counts(shape, truth),
+        (Fold::Nearest(f), Some(bound), _) => best(f, shape, &root(f.root), bound),
+        (Fold::Rows(f), Some(bound), _) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
+        (Fold::Histogram(h), ..) => counters(h, shape, &root(h.axes[0].root), known.band),
+        (Fold::Rows(f), None, _) => sums(f, &root(f.root)),
         _ => Epilogue::default(),
     };
+    let skip = sweep::skip(shape.cells, shape.anchor);
     let places = [
         ("NAME", name.to_string()),
         ("INPUTS", sweep::inputs(shape)),
@@ -104,7 +115,7 @@ pub fn kernel(
         ("AW", width(low, at).to_string()),
         ("BW", width(low, other).to_string()),
         ("BLOCKS", tile.blocks.to_string()),
-        ("SKIP", sweep::skip(shape.cells, shape.anchor)),
+        ("SKIP", if fold.skip.is_empty() { skip } else { format!("({skip}) || {}", fold.skip) }),
         ("ALL", sweep::all(shape.cells, shape.anchor)),
         ("KEEP", sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a")),
     ];
@@ -113,11 +124,12 @@ pub fn kernel(
 }
 
 /// Entries of the cells that double precision decides, in the place of the slices when these are worked off.
-const ENTRIES: &str = "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
+pub(super) const ENTRIES: &str =
+    "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
 const ENTER: &str = "queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col);";
 
 /// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
-fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
+pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
     let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
     let places = [
         ("I", i.to_string()),
