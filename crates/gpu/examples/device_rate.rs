@@ -24,6 +24,16 @@ const MIN: &str = r#"{ kind = "reduce", op = "min" }"#;
 const LSE: &str = r#"{ kind = "reduce", op = "logsumexp" }"#;
 const KNN: &str = r#"{ kind = "nearest", k = 10 }"#;
 const JOIN: &str = r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.00001" }"#;
+const NEAR: [&str; 5] = [
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.25" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 3.4" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 10.9" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 64.1" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.1" }"#,
+];
+const ANGLE: &str = r#"{ kind = "select", predicate = "cosine(x, y) < 0.12" }"#;
+const ANGLES: &str = "cosine(x, y)";
+const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
 const L2: &str = "euclidean(x, y)";
 const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
@@ -37,10 +47,10 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-const WORKS: [Work; 63] = [
+const WORKS: [Work; 89] = [
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.stages=0,dense.across=8,dense.slice=16"),
-    ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
+    ("dense cosine f32", N, N, 512, Cells::Cross, ANGLES, DENSE, ""),
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.stages=0"),
     ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
@@ -90,6 +100,32 @@ const WORKS: [Work; 63] = [
     ("gaussian sum d=64", S / 4, S / 4, 64, Cells::Cross, GAUSS, SUM, "fold.tiles=sweep"),
     ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, ""),
     ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, "fold.tiles=sweep"),
+    ("row minimum d=16", S / 4, S / 4, 16, Cells::Cross, L1, MIN, ""),
+    ("row minimum d=16", S / 4, S / 4, 16, Cells::Cross, L1, MIN, "fold.tiles=dense"),
+    ("nearest 10 d=16", S / 8, S / 8, 16, Cells::Cross, L2, KNN, ""),
+    ("nearest 10 d=16", S / 8, S / 8, 16, Cells::Cross, L2, KNN, "fold.tiles=dense"),
+    ("gaussian sum d=16", S / 4, S / 4, 16, Cells::Cross, GAUSS, SUM, ""),
+    ("gaussian sum d=16", S / 4, S / 4, 16, Cells::Cross, GAUSS, SUM, "fold.tiles=dense"),
+    ("histogram d=16", S / 4, 0, 16, Cells::Triangle, L2, WIDE, ""),
+    ("histogram d=16", S / 4, 0, 16, Cells::Triangle, L2, WIDE, "fold.tiles=dense"),
+    ("join L2 d=12", S / 4, S / 4, 12, Cells::Cross, L2, NEAR[4], ""),
+    ("join L2 d=12", S / 4, S / 4, 12, Cells::Cross, L2, NEAR[4], "fold.tiles=dense"),
+    ("join L2 d=16", S / 4, S / 4, 16, Cells::Cross, L2, NEAR[0], ""),
+    ("join L2 d=16", S / 4, S / 4, 16, Cells::Cross, L2, NEAR[0], "fold.tiles=sweep"),
+    ("join L2 d=64", S / 4, S / 4, 64, Cells::Cross, L2, NEAR[1], ""),
+    ("join L2 d=64", S / 4, S / 4, 64, Cells::Cross, L2, NEAR[1], "fold.tiles=sweep"),
+    ("join L2 d=128", S / 4, S / 4, 128, Cells::Cross, L2, NEAR[2], ""),
+    ("join L2 d=512", S / 4, S / 4, 512, Cells::Cross, L2, NEAR[3], ""),
+    ("join cosine d=64", S / 4, S / 4, 64, Cells::Cross, ANGLES, ANGLE, ""),
+    ("join cosine d=64", S / 4, S / 4, 64, Cells::Cross, ANGLES, ANGLE, "fold.tiles=sweep"),
+    ("join cosine d=512", S / 4, S / 4, 512, Cells::Cross, ANGLES, ANGLE, ""),
+    ("count L2 d=3", S, S, 3, Cells::Cross, "sum((x - y)^2) < 0.05", COUNT, ""),
+    ("count L2 d=16", S / 4, S / 4, 16, Cells::Cross, "sum((x - y)^2) < 2", COUNT, ""),
+    ("count L2 d=16", S / 4, S / 4, 16, Cells::Cross, "sum((x - y)^2) < 2", COUNT, "fold.tiles=sweep"),
+    ("count L2 d=64", S / 4, S / 4, 64, Cells::Cross, "sum((x - y)^2) < 10", COUNT, ""),
+    ("count L2 d=64", S / 4, S / 4, 64, Cells::Cross, "sum((x - y)^2) < 10", COUNT, "fold.tiles=sweep"),
+    ("count L2 d=512", S / 4, S / 4, 512, Cells::Cross, "sum((x - y)^2) < 80", COUNT, ""),
+    ("nearest 10 cosine d=64", S / 8, S / 8, 64, Cells::Cross, ANGLES, KNN, ""),
     ("dense dot f16", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense dot f16", N, N, 4096, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense cosine f16", N, N, 512, Cells::Cross, COS, DENSE, ""),
@@ -118,6 +154,7 @@ fn table(seed: u64, n: usize, d: usize, half: Option<Half>) -> Table {
 fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
     let (_, n, m, d, cells, pair, fold, set) = *work;
     let scale = |v: usize| if small { v.min(2000) } else { v };
+    let d = if small { d.min(64) } else { d };
     let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
     let problem: Problem = toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;
     let precision = if set.contains("f64") { Precision::F64 } else { Precision::F32 };

@@ -160,7 +160,7 @@ impl<'j> Points<'j> {
         }
         let rows = pass.shape.anchors * THREADS as usize;
         let groups = anchors.len().div_ceil(rows);
-        let span = span(&job.folds[0], device.facts.units, groups, others.len());
+        let span = span(&job.folds[0], pass.shape.tiled, device.facts.units, groups, others.len());
         let spans = others.len().div_ceil(span);
         let grid = Grid { x: groups as u32, y: spans as u32, threads: THREADS };
         let launch = Launch { device, loaded, pass, anchors, others, span, grid, extra: &self.extra };
@@ -230,7 +230,7 @@ fn is_tiled(job: &Job, plan: &Plan, shape: &Shape) -> Result<bool> {
     let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
     let fits = fits && !counts_first(job, plan)?;
     match plan.choices.get("fold.tiles").map(String::as_str) {
-        None => Ok(fits && tree::width(job, 0).max(tree::width(job, 1)) > tree::HELD),
+        None => Ok(fits && tree::is_wide(job)),
         Some("sweep") => Ok(false),
         Some("dense") if fits => Ok(true),
         Some("dense") => {
@@ -307,10 +307,11 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
 }
 
 /// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
-fn span(fold: &Fold, units: usize, groups: usize, others: usize) -> usize {
+fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) -> usize {
     let panels = others.div_ceil(128);
     // Neighbours and extremes look for candidates anew in every span: one wave of blocks.
     let wanted = match fold {
+        Fold::Nearest(_) if tiled => (units * 3).div_ceil(groups).max(1),
         Fold::Nearest(_) => (units * 6).div_ceil(groups).max(1),
         _ => (units * 16).div_ceil(groups).max(1),
     };

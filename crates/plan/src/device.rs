@@ -3,7 +3,7 @@
 use crate::choose::{Plan, Settings};
 use crate::half;
 use crate::prune::Prune;
-use crate::sweep::{Counters, FEW, HELD, Work, counters, sweep, tiles, width};
+use crate::sweep::{Counters, FEW, HELD, Work, counters, is_wide, sweep, tiles, width};
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
@@ -345,8 +345,8 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
 /// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide to be kept at hand.
 fn takes_tiles(job: &Job, plan: &Plan) -> bool {
     let off = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
-    let wide = width(job, 0).max(width(job, 1)) > HELD;
-    wide && tiles(job)
+    is_wide(job)
+        && tiles(job)
         && job.precision == Precision::F32
         && !off("fold.tiles", "sweep")
         && !off("filter", "off")

@@ -2,26 +2,13 @@
 
 use super::fill;
 use super::select::Truth;
-use super::strip::{ENTRIES, Epilogue, emptied};
+use super::strip::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::sweep::Shape;
 use zipfold_core::pair::tree::Side;
 
-/// Cells of a row of a thread whose truth is known, and those that double precision decides, as bits.
-const HITS: &str = "zf_u32 hits = 0u, odd = 0u;";
-
-fn hits(truth: &Truth) -> String {
-    format!(
-        "{{ const zf_u32 sure = {}, maybe = {}; hits |= sure << q; odd |= (maybe & ~sure) << q; }}",
-        truth.sure, truth.maybe
-    )
-}
-
-/// Enters the cells of `bits` into the queue, marked by `mark`.
-fn entered(bits: &str, mark: &str) -> String {
-    format!(
-        "while ({bits} != 0u) {{ const zf_u32 q = ZF_LOWEST({bits}), col = q / 4u * 32u + tx * 4u + q % 4u; {bits} &= {bits} - 1u; \
-         queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col{mark}); }}"
-    )
+/// Declares whether the predicate of a cell surely holds, and whether it may.
+fn told(truth: &Truth) -> String {
+    format!("const zf_u32 sure = {}, maybe = {};\n", truth.sure, truth.maybe)
 }
 
 /// Cells of every anchor where the predicate holds, in `seen`; `end` takes them.
@@ -30,13 +17,12 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
         args: args.into(),
         own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 seen[128];".into(),
         state: format!("{ENTRIES}    seen[tid] = 0u;"),
-        line: HITS.into(),
-        absorb: hits(truth),
-        after_line: format!(
-            "if (hits != 0u) ZF_ADD_SHARED(&seen[row], ZF_ONES(hits));\n                {}",
-            entered("odd", "")
-        ),
-        settle: emptied(shape, "", "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);", "", ""),
+        open: marks("odd"),
+        line: "zf_u32 hits = 0u;".into(),
+        absorb: format!("{{ {}hits += sure; {} }}", told(truth), marked("odd", "maybe & ~sure")),
+        after_line: "if (hits != 0u) ZF_ADD_SHARED(&seen[row], hits);".into(),
+        settle: entered("odd", "")
+            + &emptied(shape, "", "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);", "", ""),
         end: format!("ZF_BARRIER();\n    {end}"),
         ..Epilogue::default()
     }
@@ -66,10 +52,12 @@ pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
              if (start == 0xffffffffu) return;\n    {ENTRIES}    (void)values;\n    if (tid == 0u) {{ total = 0u; page = 0xffffffffu; used = {page}u; }}"
         ),
         skip: "base - from < start".into(),
-        line: HITS.into(),
-        absorb: hits(truth),
-        after_line: entered("hits", " + 0x8000u") + "\n                " + &entered("odd", ""),
-        settle: fill(include_str!("../kernels/strip_pages.c"), &places),
+        open: marks("hits") + &marks("odd"),
+        absorb: format!("if ({}) {{ {} {} }}", truth.maybe, marked("odd", "1"), marked("hits", &truth.sure)),
+        settle: "ZF_UNROLL for (int w = 0; w < 4; w++) odd[w] &= ~hits[w];\n".to_string()
+            + &entered("hits", " + 0x8000u")
+            + &entered("odd", "")
+            + &fill(include_str!("../kernels/strip_pages.c"), &places),
         end: "ZF_BARRIER();\n    if (tid == 0u) { if (page != 0xffffffffu) fills[page] = used; resume[block] = 0xffffffffu; }".into(),
         ..Epilogue::default()
     }

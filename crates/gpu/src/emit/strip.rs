@@ -126,7 +126,21 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, runtime: Runtime, (known, pa
 /// Entries of the cells that double precision decides, in the place of the slices when these are worked off.
 pub(super) const ENTRIES: &str =
     "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
-const ENTER: &str = "queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col);";
+
+/// Declares a bit for every cell of a thread.
+pub(super) fn marks(bits: &str) -> String {
+    format!("zf_u32 {bits}[4]; ZF_UNROLL for (int w = 0; w < 4; w++) {bits}[w] = 0u;\n            ")
+}
+
+/// Sets the bit of a cell where `condition` holds.
+pub(super) fn marked(bits: &str, condition: &str) -> String {
+    format!("{bits}[p / 2] |= (zf_u32)({condition}) << (p % 2 * 16 + q);")
+}
+
+/// Enters the cells of `bits` into the queue, with `mark` added.
+pub(super) fn entered(bits: &str, mark: &str) -> String {
+    fill(include_str!("../kernels/strip_marks.c"), &[("BITS", bits.to_string()), ("MARK", mark.to_string())])
+}
 
 /// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
 pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
@@ -162,10 +176,11 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         ),
         rounds: "(fresh ? 4 : 1)".into(),
         elsewhere: "(fresh && q / 4 != round) || ".into(),
-        line: "const float limit = limits[row];\n                zf_u32 hits = 0u;".into(),
-        absorb: format!("hits |= (zf_u32)({sign}({value}) <= limit) << q;"),
-        after_line: "while (hits != 0u) { const zf_u32 q = ZF_LOWEST(hits), col = q / 4u * 32u + tx * 4u + q % 4u; hits &= hits - 1u; queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col); }".into(),
-        settle: emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
+        open: marks("hits"),
+        line: "const float limit = limits[row];".into(),
+        absorb: marked("hits", &format!("{sign}({value}) <= limit")),
+        settle: entered("hits", "")
+            + &emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
         after: "fresh = 0;".into(),
         end: if nearest::is_heap(f) { "if (a_mine < a1) zf_settle(near_v, near_i, slot, lanes);".into() } else { String::new() },
         ..Epilogue::default()
@@ -178,8 +193,10 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let count = "ZF_ADD_SHARED(&bins[cell], 1u);";
     let place = folds::place(h, |_| "v".into());
     let fast = band.is_none_or(|b| b.fast);
+    let mark = marked("odd", "1");
     let absorb =
-        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), ENTER, Some(cells)));
+        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), &mark, Some(cells)));
+    let exact = || entered("odd", "") + &emptied(shape, "", &format!("{place}{count}"), "", "");
     let state = band.map_or_else(String::new, |b| b.state() + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
@@ -187,8 +204,9 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
         state: format!(
             "{ENTRIES}    for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    (void)queue;\n    {state}"
         ),
+        open: if fast { String::new() } else { marks("odd") },
         absorb,
-        settle: if fast { String::new() } else { emptied(shape, "", &format!("{place}{count}"), "", "") },
+        settle: if fast { String::new() } else { exact() },
         end: folds::gather(cells, 1),
         ..Epilogue::default()
     }

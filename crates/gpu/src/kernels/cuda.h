@@ -38,7 +38,6 @@ ZF_FN zf_u64 zf_bits(double v) { return (zf_u64)__double_as_longlong(v); }
 ZF_FN float zf_of_bits_f(zf_u32 b) { return __uint_as_float(b); }
 ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define ZF_LOWEST(v) ((zf_u32)(__ffs((int)(v)) - 1))
-#define ZF_ONES(v) ((zf_u32)__popc(v))
 #define zf_abs_f fabsf
 #define zf_sqrt_f sqrtf
 #define zf_exp_f expf
