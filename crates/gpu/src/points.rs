@@ -213,9 +213,12 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
             tiled: false,
         };
         let shape = match is_tiled(job, plan, &shape)? {
-            true => {
-                Shape { anchors: 1, tiled: true, unroll: chosen(plan, "points.unroll", strip::UNROLL, 16)?, ..shape }
-            }
+            true => Shape {
+                anchors: 1,
+                tiled: true,
+                unroll: chosen(plan, "points.unroll", strip::unroll(&job.folds[0]), 16)?,
+                ..shape
+            },
             false => shape,
         };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));

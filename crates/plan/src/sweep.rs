@@ -96,7 +96,7 @@ pub struct Sweep {
 }
 
 /// Numbers of a row from which on one anchor fills the registers.
-const WIDE: usize = 8;
+pub const WIDE: usize = 8;
 /// Neighbours up to which a row's list stays sorted, in registers where every value is one of double precision; longer ones
 /// are heaps.
 pub const FEW: usize = 16;

@@ -13,6 +13,7 @@ use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::sweep::Work;
 
 /// Numbers of shared memory that the cells of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
@@ -20,8 +21,11 @@ const QUEUE: usize = TILE * TILE / 2;
 const SLICE: usize = 16;
 const STAGES: usize = 2;
 
-/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers.
-pub const UNROLL: usize = 4;
+/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers. Lists of
+/// neighbours leave none of these for a longer loop.
+pub fn unroll(fold: &Fold) -> usize {
+    if matches!(Work::of_fold(fold), Work::Best(_)) { 1 } else { 4 }
+}
 
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
@@ -156,33 +160,39 @@ pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limit
     fill(include_str!("../kernels/strip_queue.c"), &places)
 }
 
+/// Where the list of a thread's row is; told anew at each use, since registers are scarce.
+const LIST: &str = "const zf_u32 lanes = ZF_GROUPS_Y * (a1 - a0), slot = ZF_GROUP_Y * (a1 - a0) + (first + tid - a0);";
+
 /// The k best of every anchor: a thread owns the list of a row. The first tile is taken by quarters, so that the worst kept is
 /// known soon.
 fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
     let sign = if f.largest { "-" } else { "" };
     let limits = format!(
-        "if (a_mine < a1 && held > 0u) {{ const size_t at = ZF_WORST * lanes + slot; if (near_i[at] != 0xffffffffu) {{ \
-         const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
+        "if (first + tid < a1 && held > 0u) {{ {LIST} const size_t at = ZF_WORST * (size_t)lanes + slot; \
+         if (near_i[at] != 0xffffffffu) {{ const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
          const float limit = (float)w; limits[tid] = limit + zf_abs_f(limit) * 1e-6f + 1e-37f; }} }}"
     );
-    let owners = "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) \
-                  zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u);\n                ZF_BARRIER();";
+    let owners = format!(
+        "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) {{ {LIST} \
+         zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u); }}\n                ZF_BARRIER();"
+    );
+    let settled = format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
-        own: "ZF_SHARED zf_u32 fill; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
+        own: "ZF_SHARED zf_u32 fill; ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
         state: format!(
-            "{ENTRIES}    int fresh = 1;\n    const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0), slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0);\n    \
-             if (a_mine < a1) zf_empty(near_v, near_i, slot, lanes);\n    limits[tid] = ZF_INF_F;"
+            "{ENTRIES}    if (tid == 0u) fresh = 1;\n    \
+             if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
-        rounds: "(fresh ? 4 : 1)".into(),
-        elsewhere: "(fresh && q / 4 != round) || ".into(),
+        rounds: "fresh ? 4 : 1".into(),
+        elsewhere: "(rounds == 4 && q / 4 != round) || ".into(),
         open: marks("hits"),
         line: "const float limit = limits[row];".into(),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),
         settle: entered("hits", "")
-            + &emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
-        after: "fresh = 0;".into(),
-        end: if nearest::is_heap(f) { "if (a_mine < a1) zf_settle(near_v, near_i, slot, lanes);".into() } else { String::new() },
+            + &emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", &owners, &limits),
+        after: "if (tid == 0u) fresh = 0;".into(),
+        end: if nearest::is_heap(f) { settled } else { String::new() },
         ..Epilogue::default()
     }
 }
