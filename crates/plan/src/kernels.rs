@@ -23,6 +23,8 @@ const NUMBER: f64 = 25.0;
 /// Cycles of a unit for one level of a row's sorted list of neighbours, when one of them is replaced; of one in a heap.
 const LEVEL: f64 = 55.0;
 const HEAP: f64 = 27.0;
+/// Components of a slice: rows that are no longer leave nothing to fetch beside the work.
+const SLICE: usize = 16;
 /// Seconds of a run beside its kernels: memory, launches, results.
 const BESIDE: f64 = 1.8e-4;
 
@@ -57,6 +59,7 @@ fn tiled_operations(job: &Job) -> f64 {
     let fold = match &job.folds[0] {
         Fold::Histogram(_) => 80.0,
         Fold::Nearest(_) => 85.0,
+        Fold::Select(f) if f.kind == SelectKind::Inner && job.low.dim <= SLICE => 58.0,
         Fold::Select(f) if f.kind == SelectKind::Inner => 38.0,
         Fold::Select(_) => 22.0,
         Fold::Rows(f) if f.op == RowOp::Count => 22.0,

@@ -335,7 +335,7 @@ fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
         let job = describe(&problem, Data { x: cloud(41, 555, *dim), y, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let set = [("fold.tiles", "dense"), ("device.memory", memory)];
-        let got = on_device(&problem, &job, device.clone(), &set).expect(text);
+        let got = on_device(&problem, &job, device, &set).expect(text);
         assert_eq!(difference(&got[0], &wanted[0], same), None, "{text} {cells:?} {dim}");
     }
 }
@@ -363,7 +363,7 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
         let problem = Problem { cells: Some(cells), ..problem(text) };
         let job = describe(&problem, Data { x: cloud(43, 700, 3), y: None, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let got = on_device(&problem, &job, device.clone(), &[]).expect(text);
+        let got = on_device(&problem, &job, device, &[]).expect(text);
         assert_eq!(difference(&got[0], &wanted[0], same), None, "{text}");
     }
 }
