@@ -59,6 +59,17 @@ impl Bound {
         let abs = self.top() * b.abs * (1.0 + self.rel) + b.top() * self.abs * (1.0 + b.rel) + self.abs * b.abs;
         Bound { lo, hi, abs, rel: self.rel + b.rel + self.rel * b.rel }.rounded()
     }
+    /// By a value that is never near zero.
+    fn over(&self, b: &Bound) -> Option<Self> {
+        let least = if b.lo > 0.0 { b.lo } else { -b.hi };
+        let error = b.abs / least + b.rel;
+        if least <= TINY || error > 0.01 {
+            return None;
+        }
+        // Devices may round a quotient less well than to nearest.
+        let turned = Bound { lo: 1.0 / b.hi, hi: 1.0 / b.lo, abs: 0.0, rel: error / (1.0 - error) + 4.0 * U };
+        self.mul(&turned)
+    }
     fn square(&self) -> Option<Self> {
         let mut s = self.mul(self)?;
         s.lo = if self.lo <= 0.0 && self.hi >= 0.0 { 0.0 } else { s.lo.max(0.0) };
@@ -190,6 +201,8 @@ impl<'l> Bounds<'l> {
             Node::Binary(Binary::Sub, a, b) => g(a)?.add(&g(b)?, -1.0),
             Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
             Node::Binary(Binary::Mul, a, b) => g(a)?.mul(&g(b)?),
+            Node::Binary(Binary::Div, a, b) => g(a)?.over(&g(b)?),
+            Node::Select(c, a, b) => self.choice(*c, *a, *b),
             Node::Binary(Binary::Min, a, b) => Some(g(a)?.either(&g(b)?, f64::min)),
             Node::Binary(Binary::Max, a, b) => Some(g(a)?.either(&g(b)?, f64::max)),
             Node::Binary(Binary::Pow, a, p) => match self.low.formula.constant(*p) {
@@ -199,6 +212,37 @@ impl<'l> Bounds<'l> {
             },
             Node::Reduce(Reduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
             Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => g(body).map(|b| b.shifted(b.top())),
+            _ => None,
+        }
+    }
+    /// Of `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits: where the condition holds, `p` is in the
+    /// range of `q`, so that `a` is near `b`, and it does not matter much which of them single precision takes.
+    fn choice(&self, condition: Id, a: Id, b: Id) -> Option<Bound> {
+        let (constant, b_bound) = (self.low.formula.constant(a)?, self.get(b)?);
+        let (p, q) = self.equal(condition)?;
+        let (near, p_bound) = (self.get(q)?, self.get(p)?);
+        let ends = [self.limited(b, p, near.lo)?, self.limited(b, p, near.hi)?];
+        let gap = ends.iter().map(|end| (end - constant).abs()).fold(0.0, f64::max);
+        let error = |of: &Bound| of.abs + of.rel * of.top();
+        let abs = error(&b_bound) + error(&p_bound) + error(&near) + gap;
+        Bound { lo: b_bound.lo.min(constant), hi: b_bound.hi.max(constant), abs, rel: 0.0 }.sane()
+    }
+    /// The sides of an equality that `condition` implies.
+    fn equal(&self, condition: Id) -> Option<(Id, Id)> {
+        match self.low.formula.node(condition) {
+            Node::Binary(Binary::Eq, p, q) => Some((*p, *q)),
+            Node::Binary(Binary::And, a, b) => self.equal(*a).or_else(|| self.equal(*b)),
+            _ => None,
+        }
+    }
+    /// The value of `id` where it is nothing but `p` within limits and `p` is `at`. It moves no faster than `p`.
+    fn limited(&self, id: Id, p: Id, at: f64) -> Option<f64> {
+        if id == p {
+            return Some(at);
+        }
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::Min, a, c) => Some(self.limited(*a, p, at)?.min(self.low.formula.constant(*c)?)),
+            Node::Binary(Binary::Max, a, c) => Some(self.limited(*a, p, at)?.max(self.low.formula.constant(*c)?)),
             _ => None,
         }
     }
@@ -228,6 +272,19 @@ impl<'l> Bounds<'l> {
                 Some(format!("(zf_abs_f({} - {}) <= {band})", name(*a), name(*b)))
             }
             _ => None,
+        }
+    }
+    /// An expression in single precision that holds only where the truth value `id` holds. As [`Self::maybe`], the other way.
+    pub fn sure(&self, id: Id, name: &dyn Fn(Id) -> String) -> String {
+        let never = || String::from("0");
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::And, a, b) => format!("({} && {})", self.sure(*a, name), self.sure(*b, name)),
+            Node::Binary(Binary::Or, a, b) => format!("({} || {})", self.sure(*a, name), self.sure(*b, name)),
+            Node::Binary(Binary::Lt | Binary::Le, a, b) => match self.gap(*a, *b) {
+                Some(band) => format!("({} - {} > {band})", name(*b), name(*a)),
+                None => never(),
+            },
+            _ => never(),
         }
     }
     /// Whether every number under the truth value `id` is bounded, so that none is NaN.

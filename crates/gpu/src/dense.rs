@@ -87,11 +87,13 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
     // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
     let stages = counted(plan, "dense.stages", if piped { 3 } else { 0 }, 4)?;
     let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
-    let wide = piped && text::is_light(low, precision);
-    let across = chosen(plan, "dense.across", if wide { 16 } else { 8 }, 16)?;
+    let across = chosen(plan, "dense.across", 8, 16)?;
     let (slice, blocks) = match copy {
         Copying::Ahead => (text::default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
-        Copying::Pipe(_) => (text::pipe_slice(low, precision, stages), if across == 16 { 2 } else { 1 }),
+        // Second accumulators take the registers of a second block.
+        Copying::Pipe(_) => {
+            (text::pipe_slice(low, precision, stages), if text::carries(low, precision) { 1 } else { 2 })
+        }
     };
     let slice = chosen(plan, "dense.slice", slice, 32)?;
     let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
@@ -100,7 +102,8 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
         return Err(e.remedy("8 or 16"));
     }
     let load = loads::chosen(plan, precision)?;
-    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll: slice };
+    let unroll = chosen(plan, "dense.unroll", slice, 32)?;
+    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
     if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
         let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
         return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));

@@ -1,5 +1,6 @@
 //! Matches of joins on their way home.
 
+use crate::emit::dense::TILE;
 use crate::points::{Launch, NONE, PAGE};
 use crate::runtime::{Arg, Kernel, Memory};
 use zipfold_core::fold::{Select, SelectState, Tally};
@@ -37,10 +38,10 @@ impl Launch<'_> {
         }
         self.tallied(&tally)
     }
-    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory.
+    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory; the matches of a tile fit.
     fn pages(&self, blocks: usize) -> usize {
         let most = (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
-        (blocks + 64).clamp(1, most.max(1))
+        (blocks + 64).clamp(TILE * TILE / PAGE, most.max(TILE * TILE / PAGE))
     }
     fn drain(
         &self,

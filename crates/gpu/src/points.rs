@@ -5,8 +5,8 @@ use crate::bound::{Bounds, Ranges};
 use crate::emit::folds::{self, Band};
 use crate::emit::nearest;
 use crate::emit::pair::RootText;
-use crate::emit::select::{self, Output};
-use crate::emit::strip;
+use crate::emit::select::{self, Output, Truth};
+use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, Input, Shape, THREADS};
 use crate::emit::{dense, header, loads, pair};
 use crate::engine::Part;
@@ -89,7 +89,7 @@ struct Filter {
     rel: f64,
     /// The largest value.
     most: f64,
-    maybe: Option<String>,
+    truth: Option<Truth>,
 }
 
 impl<'j> Points<'j> {
@@ -160,7 +160,7 @@ impl<'j> Points<'j> {
         }
         let rows = pass.shape.anchors * THREADS as usize;
         let groups = anchors.len().div_ceil(rows);
-        let span = span(&job.folds[0], device.facts.units, groups, others.len());
+        let span = span(&job.folds[0], pass.shape.tiled, device.facts.units, groups, others.len());
         let spans = others.len().div_ceil(span);
         let grid = Grid { x: groups as u32, y: spans as u32, threads: THREADS };
         let launch = Launch { device, loaded, pass, anchors, others, span, grid, extra: &self.extra };
@@ -213,7 +213,12 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
             tiled: false,
         };
         let shape = match is_tiled(job, plan, &shape)? {
-            true => Shape { anchors: 1, tiled: true, ..shape },
+            true => Shape {
+                anchors: 1,
+                tiled: true,
+                unroll: chosen(plan, "points.unroll", strip::unroll(&job.folds[0]), 16)?,
+                ..shape
+            },
             false => shape,
         };
         out.push((shape, source(job, plan, runtime, &shape, filter.as_ref())?));
@@ -226,13 +231,14 @@ fn is_tiled(job: &Job, plan: &Plan, shape: &Shape) -> Result<bool> {
     let fits =
         tree::tiles(job) && dense::fits(job) && shape.clean && shape.precision == Precision::F32 && !shape.balanced;
     let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
+    let fits = fits && !counts_first(job, plan)?;
     match plan.choices.get("fold.tiles").map(String::as_str) {
-        None => Ok(fits && tree::width(job, 0).max(tree::width(job, 1)) > tree::HELD),
+        None => Ok(fits && tree::is_wide(job)),
         Some("sweep") => Ok(false),
         Some("dense") if fits => Ok(true),
         Some("dense") => {
             let e = Error::request("this fold does not take its cells from dense tiles").at("--set fold.tiles");
-            Err(e.remedy("sweep; dense is for sums, extremes, neighbours and histograms of finite single-precision rows of 8 components or more"))
+            Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
         }
         Some(other) => {
             Err(Error::request(format!("no '{other}' here")).at("--set fold.tiles").remedy("dense or sweep"))
@@ -304,10 +310,11 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
 }
 
 /// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
-fn span(fold: &Fold, units: usize, groups: usize, others: usize) -> usize {
+fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) -> usize {
     let panels = others.div_ceil(128);
     // Neighbours and extremes look for candidates anew in every span: one wave of blocks.
     let wanted = match fold {
+        Fold::Nearest(_) if tiled => (units * 3).div_ceil(groups).max(1),
         Fold::Nearest(_) => (units * 6).div_ceil(groups).max(1),
         _ => (units * 16).div_ceil(groups).max(1),
     };
@@ -330,7 +337,8 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     // Every root must be a finite number, since filters do not look for NaN.
     let of = |root: usize| bounds.get(low.formula.roots[root]);
     let roots: Vec<usize> = match &job.folds[0] {
-        Fold::Rows(f) if matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) => vec![f.root],
+        Fold::Rows(f) if is_extreme(f) => vec![f.root],
+        Fold::Rows(f) if f.op == RowOp::Count => return filter_predicate(job, f.root, &bounds),
         Fold::Nearest(f) => vec![f.root],
         Fold::Histogram(h) if h.axes.len() == 1 && folds::uniform(&h.axes[0]).is_some() => vec![h.axes[0].root],
         Fold::Select(f) if f.value.is_none() => return filter_predicate(job, f.root, &bounds),
@@ -340,7 +348,7 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
         return None;
     }
     let b = of(roots[0])?;
-    let found = Filter { abs: b.abs, rel: b.rel, most: b.hi, maybe: None };
+    let found = Filter { abs: b.abs, rel: b.rel, most: b.hi, truth: None };
     if let Fold::Histogram(h) = &job.folds[0] {
         return bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found);
     }
@@ -369,29 +377,35 @@ fn filter_predicate(job: &Job, root: usize, bounds: &Bounds<'_>) -> Option<Filte
     let low = &job.low;
     let text = pair::pair_text(low, job.cell.as_ref(), Precision::F32);
     let name = |id| pair::operand_text(low, id, Precision::F32);
-    let maybe = bounds.maybe(low.formula.roots[root], &name)?;
+    let predicate = low.formula.roots[root];
+    let truth = Truth { maybe: bounds.maybe(predicate, &name)?, sure: bounds.sure(predicate, &name) };
     let others = (0..low.formula.roots.len()).filter(|at| *at != root);
     let fine = others.into_iter().all(|at| bounds.get(low.formula.roots[at]).is_some());
     let single = text.roots.iter().all(|r| matches!(r, RootText::Numbers(n) if n.len() == 1));
     // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
-    let bounded = bounds.covers(low.formula.roots[root]);
-    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, most: f64::INFINITY, maybe: Some(maybe) })
+    let bounded = bounds.covers(predicate);
+    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, most: f64::INFINITY, truth: Some(truth) })
+}
+
+/// Whether a row keeps one of its values.
+fn is_extreme(f: &RowFold) -> bool {
+    matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax)
 }
 
 fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Option<&Filter>) -> Result<String> {
-    let band = filter.map(|f| (f.abs, f.rel));
+    let (band, truth) = (filter.map(|f| (f.abs, f.rel)), filter.and_then(|f| f.truth.as_ref()));
     let root;
     if shape.tiled {
         return tiled_source(job, plan, runtime, shape, filter);
     }
     let text: FoldText = match &job.folds[0] {
-        Fold::Rows(f) if filter.is_some() => {
+        Fold::Rows(f) if filter.is_some() && is_extreme(f) => {
             root = f.root;
             nearest::nearest(job, &nearest::of_rows(f), shape, band)
         }
         Fold::Rows(f) => {
             root = f.root;
-            folds::rows(job, f, shape)
+            folds::rows(job, f, shape, truth)
         }
         Fold::Nearest(f) => {
             root = f.root;
@@ -407,7 +421,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         Fold::Select(f) => {
             root = f.root;
             let output = if counts_first(job, plan)? { Output::Count } else { Output::Pages(PAGE) };
-            select::select(job, f, shape, output, filter.and_then(|f| f.maybe.as_deref()))
+            select::select(job, f, shape, output, truth.map(|t| t.maybe.as_str()))
         }
         _ => return Err(Error::internal("a dense fold in family points")),
     };
@@ -415,7 +429,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
     let before = functions(job, shape, root);
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &text);
     if let (Fold::Select(f), true) = (&job.folds[0], counts_first(job, plan)?) {
-        let text = select::select(job, f, shape, Output::Place, filter.and_then(|f| f.maybe.as_deref()));
+        let text = select::select(job, f, shape, Output::Place, truth.map(|t| t.maybe.as_str()));
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
     Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &before + &kernels)
@@ -426,7 +440,7 @@ fn functions(job: &Job, shape: &Shape, root: usize) -> String {
     let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
     exact
         + &match &job.folds[0] {
-            Fold::Rows(f) if shape.filter => nearest::functions(&nearest::of_rows(f), shape),
+            Fold::Rows(f) if shape.filter && is_extreme(f) => nearest::functions(&nearest::of_rows(f), shape),
             Fold::Nearest(f) => nearest::functions(f, shape),
             _ => String::new(),
         }
@@ -438,11 +452,12 @@ fn tiled_source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter:
     let (root, band) = match &job.folds[0] {
         Fold::Rows(f) => (f.root, None),
         Fold::Nearest(f) => (f.root, None),
+        Fold::Select(f) => (f.root, None),
         Fold::Histogram(h) => (h.axes[0].root, filter.and_then(|f| bin_band(f, h, fast))),
         _ => return Err(Error::internal("a fold without an epilogue")),
     };
-    let bound = filter.map(|f| (f.abs, f.rel));
-    let kernel = strip::kernel("zf_sweep", job, shape, runtime, (bound, band));
+    let known = Known { bound: filter.map(|f| (f.abs, f.rel)), band, truth: filter.and_then(|f| f.truth.as_ref()) };
+    let kernel = strip::kernel("zf_sweep", job, shape, runtime, (known, PAGE));
     Ok(header(runtime) + &rows::panels(job, rows::is_streamed(plan)) + &functions(job, shape, root) + &kernel)
 }
 
@@ -536,7 +551,7 @@ impl Launch<'_> {
         fold
     }
     fn rows(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
-        if self.pass.shape.filter {
+        if self.pass.shape.filter && is_extreme(f) {
             return self.extremes(f, state);
         }
         let (n, spans, stride) = (self.anchors.len(), self.grid.y as usize, f.stride().max(1));

@@ -2,15 +2,16 @@
 
 use crate::choose::{Plan, Settings};
 use crate::half;
+pub use crate::kernels::kernel_seconds;
+use crate::kernels::takes_tiles;
 use crate::prune::Prune;
-use crate::sweep::{Counters, FEW, HELD, Work, counters, sweep, tiles, width};
+use crate::sweep::{Work, sweep, width};
 use crate::tiles::{Tile, Tiling};
-use zipfold_core::fold::{Fold, RowOp};
-use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
-use zipfold_core::{Error, Job, Precision, Result};
+use zipfold_core::fold::Fold;
+use zipfold_core::{Error, Job, Result};
 
 /// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 25] = [
+pub const KEYS: [&str; 26] = [
     "device.tile",
     "device.family",
     "device.rows",
@@ -36,6 +37,7 @@ pub const KEYS: [&str; 25] = [
     "dense.blocks",
     "dense.stages",
     "dense.across",
+    "dense.unroll",
 ];
 
 /// The runtime that drives a device.
@@ -286,20 +288,8 @@ pub fn blocks(map: &str, n: u64, by_thread: bool) -> (u64, u64) {
     (started, if by_thread { useful.div_ceil(SIDE * SIDE) } else { useful })
 }
 
-/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
-const LANES: f64 = 128.0;
 /// Bytes a second from a device into ordinary memory of the host.
 const HOME: f64 = 8e9;
-/// Share of the operations that can start which register-blocked tiles do start.
-const TILED: f64 = 0.85;
-/// Products of 16-bit numbers that matrix units add in the place of one operation.
-const MATRIX: f64 = 5.5;
-/// Operations that could start while a unit writes a number of a matrix.
-const WRITE: f64 = 50.0;
-/// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
-const FAR: f64 = 10.0;
-/// Cycles of a unit for one level of a row's list of neighbours, when one of them is replaced.
-const LEVEL: f64 = 55.0;
 
 /// Predicts the seconds of kernels and of bringing dense results home.
 fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
@@ -310,88 +300,6 @@ fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     plan.seconds = compute + home;
     plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
-}
-
-/// Predicted seconds of the kernels alone. The constants are rates of one NVIDIA H200 (`bench/records`), as operations of a
-/// unit, so that they scale with units and clock.
-pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
-    let single = job.precision == Precision::F32;
-    let lanes = if single { LANES } else { LANES / 2.0 };
-    let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
-    let (per_component, per_pair) = job.low.operations();
-    let fused = if single { fused(job) } else { 0 };
-    let pair = ((per_component - fused.min(per_component)) * job.low.dim) as f64;
-    let (pair, fold) = match job.folds.first() {
-        Some(fold @ (Fold::Matrix { .. } | Fold::Condensed { .. })) => {
-            let twice = if job.space.is_half() && matches!(fold, Fold::Matrix { .. }) { 2.0 } else { 1.0 };
-            let halves = plan.choices.get("dense.input").is_some_and(|v| v != "f32");
-            (if halves { job.low.dim as f64 / MATRIX } else { pair / TILED }, twice * WRITE)
-        }
-        _ => {
-            let far = width(job, 0).max(width(job, 1)) > HELD;
-            let pair = match far {
-                true if takes_tiles(job, plan) => pair / TILED,
-                true => pair.max(FAR * job.low.dim as f64),
-                false => pair,
-            };
-            (pair, job.folds.iter().map(|f| fold_operations(f, plan)).sum::<f64>())
-        }
-    };
-    let lists: f64 = job.folds.iter().map(|f| list_levels(f, job, facts)).sum();
-    (plan.cells as f64 * (pair + per_pair as f64 + fold) / lanes + lists * LEVEL) / cycles
-}
-
-/// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide to be kept at hand.
-fn takes_tiles(job: &Job, plan: &Plan) -> bool {
-    let off = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
-    let wide = width(job, 0).max(width(job, 1)) > HELD;
-    wide && tiles(job) && job.precision == Precision::F32 && !off("fold.tiles", "sweep") && !off("filter", "off")
-}
-
-/// Operations a component that cost nothing on their own: a product that is added at once, a magnitude.
-fn fused(job: &Job) -> usize {
-    let formula = &job.low.formula;
-    let free = |id: &Id| match formula.node(*id) {
-        Node::Unary(Unary::Abs, _) | Node::Binary(Binary::Mul, ..) => true,
-        Node::Binary(Binary::Pow, _, p) => formula.constant(*p) == Some(2.0),
-        _ => false,
-    };
-    let reduced = |id: &Id| matches!(formula.node(*id), Node::Reduce(_, of) if free(of));
-    job.low.stages.iter().map(|s| s.reduces.iter().filter(|id| reduced(id)).count()).sum()
-}
-
-/// Operations of a fold for every cell, the sweep's own among them.
-fn fold_operations(fold: &Fold, plan: &Plan) -> f64 {
-    let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
-    match fold {
-        Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
-        Fold::Histogram(h) if plan.choices.get("filter").is_some_and(|v| v == "off") => 60.0 * h.axes.len() as f64,
-        Fold::Histogram(h) if fast => 10.0 * h.axes.len() as f64,
-        Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
-        Fold::Select(_) => 14.0,
-        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
-        Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
-        Fold::Rows(_) | Fold::Nearest(_) => 5.5,
-        _ => 1.0,
-    }
-}
-
-/// Whether counters are in device memory, where increments of one place wait for each other.
-fn is_global(cells: usize, plan: &Plan) -> bool {
-    let asked = plan.choices.get("hist.copies").is_some_and(|v| v == "0");
-    asked || matches!(counters(cells, true), Counters::Global)
-}
-
-/// Levels of lists that neighbours pass: of rows in random order, the n-th is among the k best with probability k / n.
-fn list_levels(fold: &Fold, job: &Job, facts: &Facts) -> f64 {
-    let Work::Best(k) = Work::of_fold(fold) else { return 0.0 };
-    // Each span of others begins with empty lists; there are as many as fill the device, of 256 panels at least.
-    let groups = job.space.n.div_ceil(256).max(1);
-    let spans = (facts.units * 6).div_ceil(groups).min(job.space.m.div_ceil(1 << 15)).max(1);
-    let (k, span) = (k.max(1) as f64, job.space.m as f64 / spans as f64);
-    // A heap reads two places a level.
-    let heap = if k > FEW as f64 { 2.0 } else { 1.0 };
-    (job.space.n * spans) as f64 * k * (1.0 + (span / k).max(1.0).ln()) * (k + 1.0).log2() * heap
 }
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller.

@@ -7,6 +7,7 @@ pub mod device;
 pub mod explain;
 pub mod family;
 pub mod half;
+mod kernels;
 pub mod machine;
 pub mod order;
 pub mod prune;

@@ -42,6 +42,20 @@ pub fn width(job: &Job, side: usize) -> usize {
 
 /// Numbers of a row up to which it is kept at hand.
 pub const HELD: usize = 32;
+/// Numbers of a row from which on predicates take their cells from tiles: an H200 joins rows of 12 numbers 1.15 times as fast, rows
+/// of 16 1.3 times.
+const TRUTHS: usize = 12;
+
+/// Whether the rows of `job` are wide enough for tiles to serve its fold better than a sweep.
+pub fn is_wide(job: &Job) -> bool {
+    let predicate = match job.folds.first() {
+        Some(Fold::Rows(f)) => f.op == RowOp::Count,
+        Some(fold) => matches!(fold, Fold::Select(_)),
+        None => false,
+    };
+    width(job, 0).max(width(job, 1)) > if predicate { TRUTHS - 1 } else { HELD }
+}
+
 /// Cells of the grid of a histogram up to which its counters fit beside the slices of a tile.
 const BESIDE: usize = 3000;
 /// Components up to which sums of a tile stay in single precision.
@@ -52,7 +66,8 @@ pub fn tiles(job: &Job) -> bool {
     match job.folds.as_slice() {
         [Fold::Nearest(_)] => true,
         [Fold::Rows(f)] if f.op == RowOp::Sum => f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST,
-        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax),
+        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count),
+        [Fold::Select(f)] => f.value.is_none(),
         [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
         _ => false,
     }
@@ -81,7 +96,7 @@ pub struct Sweep {
 }
 
 /// Numbers of a row from which on one anchor fills the registers.
-const WIDE: usize = 8;
+pub const WIDE: usize = 8;
 /// Neighbours up to which a row's list stays sorted, in registers where every value is one of double precision; longer ones
 /// are heaps.
 pub const FEW: usize = 16;

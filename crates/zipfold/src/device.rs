@@ -2,7 +2,7 @@
 
 use crate::run::Options;
 use rayon::prelude::*;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Result};
@@ -29,6 +29,7 @@ pub struct OnDevice<'j, T> {
     host: OnceLock<Engine<'j, T>>,
     job: &'j Job,
     plan: Plan,
+    stop: Option<&'j AtomicBool>,
 }
 
 /// A plan, and the device it is for.
@@ -131,6 +132,7 @@ impl<'j, T: Element> Worker<'j, T> {
                 host: OnceLock::new(),
                 job,
                 plan: plan.clone(),
+                stop: None,
             }))),
             Err(e) if yields(&e) => {
                 warn(&e);
@@ -139,11 +141,11 @@ impl<'j, T: Element> Worker<'j, T> {
             Err(e) => Err(e),
         }
     }
-    /// The same worker, which leaves a tile on the host when `stop` is set.
+    /// The same worker, which leaves a tile on the host, or begins none on a device, when `stop` is set.
     pub fn until(self, stop: Option<&'j AtomicBool>) -> Self {
         match self {
             Worker::Host(engine) => Worker::Host(Box::new(engine.until(stop))),
-            device => device,
+            Worker::Device(on) => Worker::Device(Box::new(OnDevice { stop, ..*on })),
         }
     }
     /// The rows of x in the order in which states number them, where that is not the order given.
@@ -178,6 +180,9 @@ impl<T: Element> OnDevice<'_, T> {
             gpu::Values::F32(run) => sink.put(fold, at, Values::F32(run)),
             gpu::Values::F64(run) => sink.put(fold, at, Values::F64(run)),
         };
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::new(Blame::Interrupted, "interrupted"));
+        }
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = device.as_ref() {
             match engine.run(tiles, &put) {
@@ -190,7 +195,7 @@ impl<T: Element> OnDevice<'_, T> {
             }
         }
         drop(device);
-        let host = self.host.get_or_init(|| Engine::load(self.job, &self.plan));
+        let host = self.host.get_or_init(|| Engine::load(self.job, &self.plan).until(self.stop));
         let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink) };
         // Parts of dense results leave nothing to merge but what was counted.
         let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink));

@@ -379,15 +379,19 @@ fn wave_units(plan: &Plan) -> usize {
 }
 
 /// The states of the units of a wave: by all threads, or one after another as long as a device takes them. A thread that waits
-/// for a device's lock would keep others from what the unit under way has them do, or wait for itself.
-fn of_wave<T: Typed>(engine: &Worker<'_, T>, wave: &[&[Tile]], places: &Places<T>) -> Vec<Result<UnitState>> {
+/// for a device's lock would keep others from what the unit under way has them do, or wait for itself. A unit that a device
+/// fails at is the host's (`OnDevice::run`), and so are all after it, by all threads again.
+///
+/// # Errors
+/// The first in the order of units.
+fn of_wave<T: Typed>(engine: &Worker<'_, T>, wave: &[&[Tile]], places: &Places<T>) -> Result<Vec<UnitState>> {
     let mut done = vec![];
     while done.len() < wave.len() && engine.has_device() {
-        done.push(engine.run(wave[done.len()], places));
+        done.push(engine.run(wave[done.len()], places)?);
     }
     let rest: Vec<_> = wave[done.len()..].par_iter().map(|unit| engine.run(unit, places)).collect();
-    done.extend(rest);
-    done
+    rest.into_iter().try_for_each(|unit| unit.map(|unit| done.push(unit)))?;
+    Ok(done)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -422,9 +426,8 @@ fn loop_units<T: Typed>(
         let from = merged.tiles_done;
         let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
         let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
-        let done: Vec<Result<UnitState>> = workers.install(|| of_wave(engine, &wave, places));
-        for unit in done {
-            merge_unit(job, &mut merged, unit?, engine.order());
+        for unit in workers.install(|| of_wave(engine, &wave, places))? {
+            merge_unit(job, &mut merged, unit, engine.order());
         }
         if let Ok(mut found) = places.found.lock() {
             found.clear();

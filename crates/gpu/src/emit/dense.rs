@@ -93,14 +93,6 @@ pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
     }
 }
 
-/// Whether one operation a component and cell is all: then 8 × 16 cells a thread, which read shared memory least, win (25.8 T
-/// components/s of an inner product on an H200, 24.0 with 8 × 8). With two and more they fill all registers and spill where a
-/// tile is written twice, for 1 % (14.15 T of L1, 13.98 with 8 × 8).
-pub fn is_light(low: &Lowered, precision: Precision) -> bool {
-    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
-    low.operations().0 <= 2 && streams <= 2 && !carries(low, precision)
-}
-
 /// Components of a slice, of which `stages` fit 48 KiB.
 pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
     let streams = low.streams.iter().map(Vec::len).sum::<usize>();
@@ -183,6 +175,10 @@ impl<'l> Text<'l> {
             ("XV", (self.streams[0] * self.cells()[0]).to_string()),
             ("YV", (self.streams[1] * self.cells()[1]).to_string()),
             ("STAGES", stages.to_string()),
+            ("STAGE", self.stage_size().to_string()),
+            ("LANES", self.lanes.to_string()),
+            ("XT", self.thread(0).into()),
+            ("YT", self.thread(1).into()),
             ("WAIT", stages.saturating_sub(2).to_string()),
             ("COPY", self.copy()),
             ("VECTOR", self.vector().to_string()),
@@ -331,41 +327,41 @@ impl<'l> Text<'l> {
             )
         })
     }
-    /// Copies slice `k1` into the slices of stage `into`.
+    /// Copies the slices at `x_next` and `y_next` to the stage at `to`.
     fn copy(&self) -> String {
         self.each_load(|side, s, r, _| {
             let name = ["x", "y"][side];
-            let (from, by) = (r * self.threads(), self.lanes);
+            let ahead = r * self.threads() * self.lanes;
             format!(
-                "{}ZF_COPY{}(&slices[into * {}u + {}u + (tid + {from}u) * {by}u], &{name}[{name}_panel + ({}u + k1) * (size_t)128 + (tid + {from}u) * {by}u]);\n",
+                "{}ZF_COPY{}(to + {}, {name}_next + {});\n",
                 self.guard(r),
                 self.lanes * self.shape.precision.bytes(),
-                self.stage_size(),
-                self.place(side, s),
-                s * self.low.dim,
+                self.place(side, s) + ahead,
+                s * self.low.dim * TILE + ahead,
             )
         })
+    }
+    /// The number of a thread along the rows of `side`.
+    fn thread(&self, side: usize) -> &'static str {
+        if side == self.rows { "ty" } else { "tx" }
     }
     /// Reads the numbers of component `kk` of the slice into registers.
     fn read(&self) -> String {
         let (vector, cells) = (self.vector(), self.cells());
         let mut out = String::new();
-        for side in 0..2 {
-            let name = ["xv", "yv"][side];
-            let thread = if side == self.rows { "ty" } else { "tx" };
+        for (side, name) in ["x", "y"].into_iter().enumerate() {
             for s in 0..self.streams[side] {
                 for part in 0..cells[side] / self.lanes {
                     let first = part * self.lanes;
                     // Subtiles of four lines, as far apart as the threads of a side take together.
                     let row = first / 4 * (TILE / cells[side] * 4) + first % 4;
+                    let at = self.place(side, s) + row;
                     let _ = write!(
                         out,
-                        "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&slices[stage * {}u + {}u + kk * 128u + {thread} * 4u]; ",
-                        self.stage_size(),
-                        self.place(side, s) + row
+                        "{{ const {vector} v = *(ZF_SHARED_ARG const {vector}*)&{name}_here[{at}u + kk * 128u]; "
                     );
                     for (u, lane) in loads::parts(self.lanes).iter().enumerate() {
-                        let _ = write!(out, "{name}[{}] = v{lane}; ", s * cells[side] + first + u);
+                        let _ = write!(out, "{name}v[{}] = v{lane}; ", s * cells[side] + first + u);
                     }
                     out += "}\n";
                 }

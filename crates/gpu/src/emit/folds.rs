@@ -1,9 +1,11 @@
 //! What each fold adds to the sweep of family *points*.
 
+use super::select::Truth;
 use super::sweep::{FoldText, Shape, number};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp};
+use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
@@ -23,7 +25,8 @@ pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
 }
 
 /// A fold by rows: `out` holds the state of every anchor and span, `counts` how many cells it saw.
-pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
+/// `truth` is what single precision knows of a predicate that is counted.
+pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> FoldText {
     let value = number(job, f.root, shape.precision);
     let stride = f.stride().max(1);
     let ip = shape.anchors;
@@ -44,7 +47,10 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
         RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => extremes(&mut out, f.op, &value, every),
         RowOp::Count => {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
-            out.absorb = format!("if ({value} != 0) seen[q]++;");
+            match truth {
+                None => out.absorb = format!("if ({value} != 0) seen[q]++;"),
+                Some(truth) => counted(&mut out, truth, job, shape),
+            }
         }
         RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, shape, weight, every),
     }
@@ -54,6 +60,19 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape) -> FoldText {
     );
     out.finish += &every(&store);
     out
+}
+
+/// Counts what surely holds; what may hold is decided by double precision.
+fn counted(out: &mut FoldText, truth: &Truth, job: &Job, shape: &Shape) {
+    let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    out.open = "zf_u32 odd = 0u;".into();
+    out.absorb = format!("if ({}) seen[q]++; else if ({}) odd |= 1u << (q * {step}u + u);", truth.sure, truth.maybe);
+    out.settle = format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
+         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) ZF_UNROLL for (zf_u32 q = 0; q < {ip}u; q++) seen[q] += q == n / {step}u; }}"
+    );
 }
 
 fn sums(
@@ -322,7 +341,7 @@ impl Band {
 
 /// Marked values are placed by double precision.
 fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) -> String {
-    let (i, j) = if shape.anchor == zipfold_core::pair::tree::Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
     format!(
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\

@@ -6,6 +6,7 @@ pub mod expression;
 pub mod folds;
 pub mod loads;
 pub mod maps;
+mod matches;
 pub mod matrix;
 pub mod nearest;
 pub mod pair;

@@ -16,6 +16,18 @@ pub enum Output {
     Place,
 }
 
+/// What single precision knows of a predicate.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Holds wherever the predicate may hold.
+    pub maybe: String,
+    /// Holds only where the predicate holds.
+    pub sure: String,
+}
+
+/// The parameters of a join that writes to pages.
+pub(super) const PAGES: &str = ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages";
+
 /// Text of a join; `maybe` holds wherever the predicate may hold, by the bound of single precision.
 pub fn select(job: &Job, f: &Select, shape: &Shape, output: Output, maybe: Option<&str>) -> FoldText {
     let predicate = number(job, f.root, shape.precision);
@@ -110,7 +122,7 @@ impl Output {
 
 fn pages(page: usize, most: usize, block: &str) -> FoldText {
     FoldText {
-        args: ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages".into(),
+        args: PAGES.into(),
         shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
         state: format!(
             "{block} const zf_u32 start = resume[block];\n    \

@@ -2,17 +2,18 @@
 //! cells from there. No matrix is ever in memory.
 
 use super::dense::{Copying, Shape as Tile, TILE, Text, pipe_slice};
-use super::fill;
 use super::folds::{self, Band};
 use super::maps::Placing;
-use super::nearest;
 use super::pair::{RootText, fast_pair_text, pair_text};
+use super::select::Truth;
 use super::sweep::{self, Shape};
 use super::values::width;
-use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold};
+use super::{fill, matches, nearest};
+use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::sweep::Work;
 
 /// Numbers of shared memory that the cells of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
@@ -20,62 +21,76 @@ const QUEUE: usize = TILE * TILE / 2;
 const SLICE: usize = 16;
 const STAGES: usize = 2;
 
-/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers.
-const UNROLL: usize = 1;
+/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers. Lists of
+/// neighbours leave none of these for a longer loop.
+pub fn unroll(fold: &Fold) -> usize {
+    if matches!(Work::of_fold(fold), Work::Best(_)) { 1 } else { 4 }
+}
 
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
-struct Epilogue {
-    args: String,
-    own: String,
-    state: String,
+pub(super) struct Epilogue {
+    pub args: String,
+    pub own: String,
+    pub state: String,
+    /// Tiles that are left out.
+    pub skip: String,
     /// Times that the cells of a tile are gone through.
-    rounds: String,
+    pub rounds: String,
     /// Cells that are none of a round.
-    elsewhere: String,
-    open: String,
+    pub elsewhere: String,
+    pub open: String,
     /// For every row of a thread.
-    line: String,
-    absorb: String,
-    after_line: String,
-    settle: String,
-    after: String,
-    end: String,
+    pub line: String,
+    pub absorb: String,
+    pub after_line: String,
+    pub settle: String,
+    pub after: String,
+    pub end: String,
+}
+
+/// What single precision knows of the values.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'k> {
+    /// Bound of their error: absolute, relative.
+    pub bound: Option<(f64, f64)>,
+    /// How bins are decided.
+    pub band: Option<Band>,
+    /// Where predicates hold.
+    pub truth: Option<&'k Truth>,
 }
 
 /// The shape of the tile of single precision.
-fn tile(job: &Job, runtime: Runtime, load: usize) -> Tile {
+fn tile(job: &Job, runtime: Runtime, shape: &Shape) -> Tile {
     let slice = pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
     let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
-    let map = Placing::CROSS;
-    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll: UNROLL }
+    let (map, load, unroll) = (Placing::CROSS, shape.load, shape.unroll.min(slice));
+    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll }
 }
 
-/// The kernel `name` that folds `job` with a filter's error `bound` (absolute, relative), or without a filter; `band` decides bins.
-pub fn kernel(
-    name: &str,
-    job: &Job,
-    shape: &Shape,
-    runtime: Runtime,
-    (bound, band): (Option<(f64, f64)>, Option<Band>),
-) -> String {
+/// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of `page` slots.
+pub fn kernel(name: &str, job: &Job, shape: &Shape, runtime: Runtime, (known, page): (Known<'_>, usize)) -> String {
     let low = &job.low;
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
     let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
-    let tile = tile(job, runtime, shape.load);
+    let tile = tile(job, runtime, shape);
     let text = Text::new(low, &tile, at);
     let pair = if shape.fast { fast_pair_text(low, None) } else { pair_text(low, None, Precision::F32) };
     let root = |root: usize| match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let fold = match (&job.folds[0], bound) {
-        (Fold::Nearest(f), Some(bound)) => best(f, shape, &root(f.root), bound),
-        (Fold::Rows(f), Some(bound)) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
-        (Fold::Histogram(h), _) => counters(h, shape, &root(h.axes[0].root), band),
-        (Fold::Rows(f), None) => sums(f, &root(f.root)),
+    let fold = match (&job.folds[0], known.bound, known.truth) {
+        (Fold::Select(f), _, Some(truth)) if f.kind == SelectKind::Inner => matches::pairs(shape, truth, page),
+        (Fold::Select(_), _, Some(truth)) => matches::matched(shape, truth),
+        (Fold::Rows(f), _, Some(truth)) if f.op == RowOp::Count => matches::counts(shape, truth),
+        (Fold::Nearest(f), Some(bound), _) => best(f, shape, &root(f.root), bound),
+        (Fold::Rows(f), Some(bound), _) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
+        (Fold::Histogram(h), ..) => counters(h, shape, &root(h.axes[0].root), known.band),
+        (Fold::Rows(f), None, _) => sums(f, &root(f.root)),
         _ => Epilogue::default(),
     };
+    let skip = sweep::skip(shape.cells, shape.anchor);
     let places = [
         ("NAME", name.to_string()),
         ("INPUTS", sweep::inputs(shape)),
@@ -104,7 +119,7 @@ pub fn kernel(
         ("AW", width(low, at).to_string()),
         ("BW", width(low, other).to_string()),
         ("BLOCKS", tile.blocks.to_string()),
-        ("SKIP", sweep::skip(shape.cells, shape.anchor)),
+        ("SKIP", if fold.skip.is_empty() { skip } else { format!("({skip}) || {}", fold.skip) }),
         ("ALL", sweep::all(shape.cells, shape.anchor)),
         ("KEEP", sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a")),
     ];
@@ -113,11 +128,26 @@ pub fn kernel(
 }
 
 /// Entries of the cells that double precision decides, in the place of the slices when these are worked off.
-const ENTRIES: &str = "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
-const ENTER: &str = "queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col);";
+pub(super) const ENTRIES: &str =
+    "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
+
+/// Declares a bit for every cell of a thread.
+pub(super) fn marks(bits: &str) -> String {
+    format!("zf_u32 {bits}[4]; ZF_UNROLL for (int w = 0; w < 4; w++) {bits}[w] = 0u;\n            ")
+}
+
+/// Sets the bit of a cell where `condition` holds.
+pub(super) fn marked(bits: &str, condition: &str) -> String {
+    format!("{bits}[p / 2] |= (zf_u32)({condition}) << (p % 2 * 16 + q);")
+}
+
+/// Enters the cells of `bits` into the queue, with `mark` added.
+pub(super) fn entered(bits: &str, mark: &str) -> String {
+    fill(include_str!("../kernels/strip_marks.c"), &[("BITS", bits.to_string()), ("MARK", mark.to_string())])
+}
 
 /// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
-fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
+pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
     let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
     let places = [
         ("I", i.to_string()),
@@ -130,32 +160,39 @@ fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) ->
     fill(include_str!("../kernels/strip_queue.c"), &places)
 }
 
+/// Where the list of a thread's row is; told anew at each use, since registers are scarce.
+const LIST: &str = "const zf_u32 lanes = ZF_GROUPS_Y * (a1 - a0), slot = ZF_GROUP_Y * (a1 - a0) + (first + tid - a0);";
+
 /// The k best of every anchor: a thread owns the list of a row. The first tile is taken by quarters, so that the worst kept is
 /// known soon.
 fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
     let sign = if f.largest { "-" } else { "" };
     let limits = format!(
-        "if (a_mine < a1 && held > 0u) {{ const size_t at = ZF_WORST * lanes + slot; if (near_i[at] != 0xffffffffu) {{ \
-         const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
+        "if (first + tid < a1 && held > 0u) {{ {LIST} const size_t at = ZF_WORST * (size_t)lanes + slot; \
+         if (near_i[at] != 0xffffffffu) {{ const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
          const float limit = (float)w; limits[tid] = limit + zf_abs_f(limit) * 1e-6f + 1e-37f; }} }}"
     );
-    let owners = "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) \
-                  zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u);\n                ZF_BARRIER();";
+    let owners = format!(
+        "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) {{ {LIST} \
+         zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u); }}\n                ZF_BARRIER();"
+    );
+    let settled = format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
-        own: "ZF_SHARED zf_u32 fill; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
+        own: "ZF_SHARED zf_u32 fill; ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
         state: format!(
-            "{ENTRIES}    int fresh = 1;\n    const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0), slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0);\n    \
-             if (a_mine < a1) zf_empty(near_v, near_i, slot, lanes);\n    limits[tid] = ZF_INF_F;"
+            "{ENTRIES}    if (tid == 0u) fresh = 1;\n    \
+             if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
-        rounds: "(fresh ? 4 : 1)".into(),
-        elsewhere: "(fresh && q / 4 != round) || ".into(),
-        line: "const float limit = limits[row];\n                zf_u32 hits = 0u;".into(),
-        absorb: format!("hits |= (zf_u32)({sign}({value}) <= limit) << q;"),
-        after_line: "while (hits != 0u) { const zf_u32 q = ZF_LOWEST(hits), col = q / 4u * 32u + tx * 4u + q % 4u; hits &= hits - 1u; queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col); }".into(),
-        settle: emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", owners, &limits),
-        after: "fresh = 0;".into(),
-        end: if nearest::is_heap(f) { "if (a_mine < a1) zf_settle(near_v, near_i, slot, lanes);".into() } else { String::new() },
+        rounds: "fresh ? 4 : 1".into(),
+        elsewhere: "(rounds == 4 && q / 4 != round) || ".into(),
+        open: marks("hits"),
+        line: "const float limit = limits[row];".into(),
+        absorb: marked("hits", &format!("{sign}({value}) <= limit")),
+        settle: entered("hits", "")
+            + &emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", &owners, &limits),
+        after: "if (tid == 0u) fresh = 0;".into(),
+        end: if nearest::is_heap(f) { settled } else { String::new() },
         ..Epilogue::default()
     }
 }
@@ -166,8 +203,10 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let count = "ZF_ADD_SHARED(&bins[cell], 1u);";
     let place = folds::place(h, |_| "v".into());
     let fast = band.is_none_or(|b| b.fast);
+    let mark = marked("odd", "1");
     let absorb =
-        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), ENTER, Some(cells)));
+        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), &mark, Some(cells)));
+    let exact = || entered("odd", "") + &emptied(shape, "", &format!("{place}{count}"), "", "");
     let state = band.map_or_else(String::new, |b| b.state() + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
@@ -175,8 +214,9 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
         state: format!(
             "{ENTRIES}    for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    (void)queue;\n    {state}"
         ),
+        open: if fast { String::new() } else { marks("odd") },
         absorb,
-        settle: if fast { String::new() } else { emptied(shape, "", &format!("{place}{count}"), "", "") },
+        settle: if fast { String::new() } else { exact() },
         end: folds::gather(cells, 1),
         ..Epilogue::default()
     }

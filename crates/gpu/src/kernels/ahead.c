@@ -12,6 +12,8 @@
         if (left > @SLICE@u) { const zf_u32 k1 = k0 + @SLICE@u;
 @AHEAD@
         }
+        ZF_SHARED_ARG const @T@* x_here = &slices[stage * @STAGE@u + @XT@ * 4u];
+        ZF_SHARED_ARG const @T@* y_here = &slices[stage * @STAGE@u + @YT@ * 4u];
 @WORK@
         if (left > @SLICE@u) {
             stage ^= 1u;

@@ -25,7 +25,8 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
 @START@
 @LOOP@@CARRIED@
         ZF_BARRIER();
-        for (int round = 0; round < @ROUNDS@; round++) {
+        const int rounds = @ROUNDS@;
+        for (int round = 0; round < rounds; round++) {
             (void)round;
             @OPEN@
             ZF_UNROLL for (int p = 0; p < 8; p++) {

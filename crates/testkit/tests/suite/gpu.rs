@@ -306,6 +306,68 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
     }
 }
 
+/// Predicates over wide rows: joins whose tiles fill several pages, rows with a match, counts by row and by column, and cosines,
+/// whose equal rows are a case of their own.
+#[test]
+fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
+    let Some((device, _turn)) = device("predicates_of_wide_rows_take_their_cells_from_dense_tiles") else { return };
+    let join =
+        |predicate, kind| format!("folds = [{{ kind = \"select\", predicate = \"{predicate}\", join = \"{kind}\" }}]");
+    let count = |pair, along| {
+        format!(
+            "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"reduce\", op = \"count\", along = \"{along}\" }}]"
+        )
+    };
+    let some = "sum((x - y)^2) < 380 or sum((x - y)^2) <= 120";
+    let cosine = |fold| format!("pair = {{ metric = \"cosine\" }}\nfolds = [{{ {fold} }}]");
+    let cases = [
+        (join(some, "inner"), Cells::Triangle, 40, "120000000"),
+        (join("sum((x - y)^2) < 1e6", "inner"), Cells::Cross, 33, "1500000"),
+        (join("cosine(x, y) < 0.12", "semi"), Cells::Ordered, 37, "120000000"),
+        (join(some, "anti"), Cells::Triangle, 40, "120000000"),
+        (count(some, "row"), Cells::Diagonal, 40, "120000000"),
+        (count("cosine(x, y) < 0.2 and x[0] < y[0]", "column"), Cells::Cross, 64, "120000000"),
+        (cosine("kind = \"nearest\", k = 5"), Cells::Square, 40, "120000000"),
+    ];
+    for (text, cells, dim, memory) in cases.iter().step_by(every(2)) {
+        let problem = Problem { cells: Some(*cells), ..problem(text) };
+        let y = (*cells == Cells::Cross).then(|| cloud(42, 413, *dim));
+        let job = describe(&problem, Data { x: cloud(41, 555, *dim), y, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let set = [("fold.tiles", "dense"), ("device.memory", memory)];
+        let got = on_device(&problem, &job, device, &set).expect(text);
+        assert_eq!(difference(&got[0], &wanted[0], same), None, "{text} {cells:?} {dim}");
+    }
+}
+
+/// Short rows: counts of a predicate, and cosines, are decided by single precision where it can.
+#[test]
+fn predicates_and_cosines_of_short_rows_are_exact() {
+    let Some((device, _turn)) = device("predicates_and_cosines_of_short_rows_are_exact") else { return };
+    let texts = [
+        (
+            "pair = { formula = \"sum((x - y)^2) < 4 and x[0] < y[1]\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
+            Cells::Ordered,
+        ),
+        (
+            "pair = { formula = \"sum(x * y) / (1 + sum(x * x)) < 1\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
+            Cells::Square,
+        ),
+        (
+            "pair = { metric = \"cosine\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 50, range = [0.0, 1.0] }] }]",
+            Cells::Square,
+        ),
+        ("pair = { metric = \"cosine\" }\nfolds = [{ kind = \"nearest\", k = 4 }]", Cells::Square),
+    ];
+    for (text, cells) in texts.into_iter().step_by(every(2)) {
+        let problem = Problem { cells: Some(cells), ..problem(text) };
+        let job = describe(&problem, Data { x: cloud(43, 700, 3), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &[]).expect(text);
+        assert_eq!(difference(&got[0], &wanted[0], same), None, "{text}");
+    }
+}
+
 /// Rows of numbers of 16 bits, as float16 containers hold them: multiplied as such where every number is one, or where asked.
 #[test]
 fn inner_products_of_16_bit_rows_are_those_of_single_precision() {

@@ -1,19 +1,13 @@
-//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME|edm] [+key=value,…]…`. One JSON line a workload; dense
-//! results stay on the device. With choices after `+`, the workloads of that name without choices of their own are run with
-//! each of them.
+//! The workloads of `bench/records/h200`.
 
-use std::collections::BTreeMap;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
-use zipfold_gpu::{Engine, Wanted, open};
 use zipfold_plan::half::Half;
-use zipfold_plan::{Machine, Plan, Tile, choose, device::plan_for};
 
 /// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
-type Work = (&'static str, usize, usize, usize, Cells, &'static str, &'static str, &'static str);
+pub type Work = (&'static str, usize, usize, usize, Cells, &'static str, &'static str, &'static str);
 
 const DENSE: &str = r#"{ kind = "matrix" }"#;
-const HALF: &str = r#"{ kind = "condensed" }"#;
 const SDH: [&str; 3] = [
     r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 1.7320508] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#,
@@ -24,7 +18,17 @@ const MIN: &str = r#"{ kind = "reduce", op = "min" }"#;
 const LSE: &str = r#"{ kind = "reduce", op = "logsumexp" }"#;
 const KNN: &str = r#"{ kind = "nearest", k = 10 }"#;
 const JOIN: &str = r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.00001" }"#;
-const L2: &str = "euclidean(x, y)";
+const NEAR: [&str; 5] = [
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.25" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 3.4" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 10.9" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 64.1" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.1" }"#,
+];
+const ANGLE: &str = r#"{ kind = "select", predicate = "cosine(x, y) < 0.12" }"#;
+const ANGLES: &str = "cosine(x, y)";
+const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
+pub const L2: &str = "euclidean(x, y)";
 const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
 const S: usize = 524_288;
@@ -37,10 +41,10 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-const WORKS: [Work; 63] = [
+pub const WORKS: [Work; 89] = [
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense dot f32", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, "dense.stages=0,dense.across=8,dense.slice=16"),
-    ("dense cosine f32", N, N, 512, Cells::Cross, "cosine(x, y)", DENSE, ""),
+    ("dense cosine f32", N, N, 512, Cells::Cross, ANGLES, DENSE, ""),
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, ""),
     ("dense L1 f32", N, N, 512, Cells::Cross, L1, DENSE, "dense.stages=0"),
     ("dense L2 f32", N, N, 512, Cells::Cross, L2, DENSE, ""),
@@ -90,6 +94,32 @@ const WORKS: [Work; 63] = [
     ("gaussian sum d=64", S / 4, S / 4, 64, Cells::Cross, GAUSS, SUM, "fold.tiles=sweep"),
     ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, ""),
     ("histogram d=64", S / 4, 0, 64, Cells::Triangle, L2, WIDE, "fold.tiles=sweep"),
+    ("row minimum d=16", S / 4, S / 4, 16, Cells::Cross, L1, MIN, ""),
+    ("row minimum d=16", S / 4, S / 4, 16, Cells::Cross, L1, MIN, "fold.tiles=dense"),
+    ("nearest 10 d=16", S / 8, S / 8, 16, Cells::Cross, L2, KNN, ""),
+    ("nearest 10 d=16", S / 8, S / 8, 16, Cells::Cross, L2, KNN, "fold.tiles=dense"),
+    ("gaussian sum d=16", S / 4, S / 4, 16, Cells::Cross, GAUSS, SUM, ""),
+    ("gaussian sum d=16", S / 4, S / 4, 16, Cells::Cross, GAUSS, SUM, "fold.tiles=dense"),
+    ("histogram d=16", S / 4, 0, 16, Cells::Triangle, L2, WIDE, ""),
+    ("histogram d=16", S / 4, 0, 16, Cells::Triangle, L2, WIDE, "fold.tiles=dense"),
+    ("join L2 d=12", S / 4, S / 4, 12, Cells::Cross, L2, NEAR[4], ""),
+    ("join L2 d=12", S / 4, S / 4, 12, Cells::Cross, L2, NEAR[4], "fold.tiles=dense"),
+    ("join L2 d=16", S / 4, S / 4, 16, Cells::Cross, L2, NEAR[0], ""),
+    ("join L2 d=16", S / 4, S / 4, 16, Cells::Cross, L2, NEAR[0], "fold.tiles=sweep"),
+    ("join L2 d=64", S / 4, S / 4, 64, Cells::Cross, L2, NEAR[1], ""),
+    ("join L2 d=64", S / 4, S / 4, 64, Cells::Cross, L2, NEAR[1], "fold.tiles=sweep"),
+    ("join L2 d=128", S / 4, S / 4, 128, Cells::Cross, L2, NEAR[2], ""),
+    ("join L2 d=512", S / 4, S / 4, 512, Cells::Cross, L2, NEAR[3], ""),
+    ("join cosine d=64", S / 4, S / 4, 64, Cells::Cross, ANGLES, ANGLE, ""),
+    ("join cosine d=64", S / 4, S / 4, 64, Cells::Cross, ANGLES, ANGLE, "fold.tiles=sweep"),
+    ("join cosine d=512", S / 4, S / 4, 512, Cells::Cross, ANGLES, ANGLE, ""),
+    ("count L2 d=3", S, S, 3, Cells::Cross, "sum((x - y)^2) < 0.05", COUNT, ""),
+    ("count L2 d=16", S / 4, S / 4, 16, Cells::Cross, "sum((x - y)^2) < 2", COUNT, ""),
+    ("count L2 d=16", S / 4, S / 4, 16, Cells::Cross, "sum((x - y)^2) < 2", COUNT, "fold.tiles=sweep"),
+    ("count L2 d=64", S / 4, S / 4, 64, Cells::Cross, "sum((x - y)^2) < 10", COUNT, ""),
+    ("count L2 d=64", S / 4, S / 4, 64, Cells::Cross, "sum((x - y)^2) < 10", COUNT, "fold.tiles=sweep"),
+    ("count L2 d=512", S / 4, S / 4, 512, Cells::Cross, "sum((x - y)^2) < 80", COUNT, ""),
+    ("nearest 10 cosine d=64", S / 8, S / 8, 64, Cells::Cross, ANGLES, KNN, ""),
     ("dense dot f16", N, N, 512, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense dot f16", N, N, 4096, Cells::Cross, "sum(x * y)", DENSE, ""),
     ("dense cosine f16", N, N, 512, Cells::Cross, COS, DENSE, ""),
@@ -115,9 +145,14 @@ fn table(seed: u64, n: usize, d: usize, half: Option<Half>) -> Table {
     Table::f32(n, d, (0..n * d).map(|_| draw()).collect()).unwrap()
 }
 
-fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
+/// The job of a workload, of `most` rows at most and with components up to `longest`.
+///
+/// # Errors
+/// Those of its description.
+pub fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Result<Job> {
     let (_, n, m, d, cells, pair, fold, set) = *work;
-    let scale = |v: usize| if small { v.min(2000) } else { v };
+    let scale = |v: usize| v.min(most);
+    let d = d.min(longest);
     let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
     let problem: Problem = toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;
     let precision = if set.contains("f64") { Precision::F64 } else { Precision::F32 };
@@ -125,139 +160,4 @@ fn job(work: &Work, small: bool) -> zipfold_core::Result<Job> {
     let half = work.0.contains("f16").then_some(Half::F16);
     let y = (m > 0).then(|| table(2, scale(m), d, half));
     describe(&problem, Data { x: table(1, scale(n), d, half), y, weights: vec![] })
-}
-
-/// Loads a workload with choices, and hands it on.
-fn with_engine<R>(
-    work: &Work,
-    set: &str,
-    wanted: Wanted,
-    small: bool,
-    then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
-) -> zipfold_core::Result<R> {
-    let job = job(work, small)?;
-    let Wanted::Device(runtime, index) = wanted else {
-        return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
-    };
-    let device = open(runtime, index)?;
-    let pairs = set.split(',').filter_map(|c| c.split_once('='));
-    let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
-    settings.entry("device.tile".into()).or_insert((1usize << 20).to_string());
-    let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
-    let engine = Engine::load(&job, &plan, device)?;
-    then(&job, &plan, &engine)
-}
-
-/// The median of the seconds of a workload.
-fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<f64> {
-    with_engine(work, set, wanted, small, |job, plan, engine| {
-        let mut seconds = timed(engine, &plan.tiling.tiles(&job.space), if small { 1 } else { 5 })?;
-        seconds.sort_by(f64::total_cmp);
-        Ok(seconds[seconds.len() / 2])
-    })
-}
-
-fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
-    with_engine(work, set, wanted, small, |job, plan, engine| report(work, set, small, (job, plan, engine)))
-}
-
-fn report(
-    work: &Work,
-    set: &str,
-    small: bool,
-    (job, plan, engine): (&Job, &Plan, &Engine<'_>),
-) -> zipfold_core::Result<String> {
-    let tiles = plan.tiling.tiles(&job.space);
-    let repeats = if small { 1 } else { 5 };
-    let mut seconds = timed(engine, &tiles, repeats)?;
-    seconds.sort_by(f64::total_cmp);
-    let s = seconds[seconds.len() / 2];
-    let pairs = job.space.size()? as f64;
-    let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
-    Ok(format!(
-        "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"predicted\":{:.5},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
-        work.0,
-        set,
-        engine.family(),
-        job.space.n,
-        job.space.m,
-        job.low.dim,
-        // Dense results stay on the device, so the prediction for kernels stands beside them.
-        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan),
-        seconds[0],
-        pairs * dims / s / 1e9
-    ))
-}
-
-/// Seconds of so many measurements; short kernels are launched many times in each.
-fn timed(engine: &Engine<'_>, tiles: &[Tile], repeats: usize) -> zipfold_core::Result<Vec<f64>> {
-    let once = engine.time(tiles, 1)?;
-    let launches =
-        if engine.family() == "dense" && repeats > 1 { (0.02 / once.max(1e-6)).clamp(1.0, 200.0) } else { 1.0 };
-    (0..repeats).map(|_| engine.time(tiles, launches as usize)).collect()
-}
-
-/// Choices of the triangle maps, the bounding box by block first: others are told as times faster than it.
-const MAPS: [&str; 11] = [
-    "tile.map=bb",
-    "tile.map=bb,tile.by=thread",
-    "tile.map=ltm",
-    "tile.map=ltm,tile.root=newton",
-    "tile.map=ltm,tile.root=reciprocal",
-    "tile.map=ltm,tile.root=table",
-    "tile.map=utm",
-    "tile.map=utm,tile.by=thread",
-    "tile.map=rb",
-    "tile.map=rb,tile.by=thread",
-    "tile.map=rec",
-];
-const ROWS: [usize; 9] = [1024, 2048, 4096, 8192, 12288, 16384, 20480, 25600, 30720];
-
-/// I(n) of the triangle paper: Euclidean matrices of 1 to 4 features, one half, by every map.
-fn triangles(wanted: Wanted, small: bool) {
-    for d in 1..=4 {
-        for n in ROWS.into_iter().filter(|n| !small || *n == 1024) {
-            let mut box_seconds = None;
-            for set in MAPS {
-                let work = ("edm", n, 0, d, Cells::Triangle, L2, HALF, set);
-                let line = seconds_of(&work, set, wanted, small).map(|s| {
-                    let first = *box_seconds.get_or_insert(s);
-                    format!("{{\"work\":\"edm\",\"d\":{d},\"n\":{n},\"set\":\"{set}\",\"seconds\":{s:.7},\"improvement\":{:.3}}}", first / s)
-                });
-                println!(
-                    "{}",
-                    line.unwrap_or_else(|e| format!(
-                        "{{\"work\":\"edm\",\"set\":\"{set}\",\"error\":{:?}}}",
-                        e.to_string()
-                    ))
-                );
-            }
-        }
-    }
-}
-
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
-    let small = args.iter().any(|a| a == "small");
-    let only = args.iter().skip(1).find(|a| *a != "small" && !a.starts_with('+'));
-    if only.is_some_and(|o| o == "edm") {
-        if let Ok(wanted) = wanted {
-            triangles(wanted, small);
-        }
-        return;
-    }
-    let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
-    for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
-        let mut run = vec![work.7];
-        if !sets.is_empty() {
-            run = if work.7.is_empty() { sets.clone() } else { vec![] };
-        }
-        for set in run {
-            match wanted.clone().and_then(|w| measure(work, set, w, small)) {
-                Ok(line) => println!("{line}"),
-                Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{set}\",\"error\":{:?}}}", work.0, e.to_string()),
-            }
-        }
-    }
 }

@@ -1,0 +1,148 @@
+//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME|edm] [+key=value,…]…`. One JSON line a workload; dense
+//! results stay on the device. With choices after `+`, the workloads of that name without choices of their own are run with
+//! each of them.
+
+mod works;
+
+use std::collections::BTreeMap;
+use works::{L2, WORKS, Work};
+use zipfold_core::{Cells, Job};
+use zipfold_gpu::{Engine, Wanted, open};
+use zipfold_plan::{Machine, Plan, Tile, choose, device::plan_for};
+
+/// Loads a workload with choices, and hands it on.
+fn with_engine<R>(
+    work: &Work,
+    set: &str,
+    wanted: Wanted,
+    small: bool,
+    then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
+) -> zipfold_core::Result<R> {
+    let job = if small { works::job(work, 2000, 64) } else { works::job(work, usize::MAX, usize::MAX) }?;
+    let Wanted::Device(runtime, index) = wanted else {
+        return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
+    };
+    let device = open(runtime, index)?;
+    let pairs = set.split(',').filter_map(|c| c.split_once('='));
+    let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
+    settings.entry("device.tile".into()).or_insert((1usize << 20).to_string());
+    let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
+    let engine = Engine::load(&job, &plan, device)?;
+    then(&job, &plan, &engine)
+}
+
+/// The median of the seconds of a workload.
+fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<f64> {
+    with_engine(work, set, wanted, small, |job, plan, engine| {
+        let mut seconds = timed(engine, &plan.tiling.tiles(&job.space), if small { 1 } else { 5 })?;
+        seconds.sort_by(f64::total_cmp);
+        Ok(seconds[seconds.len() / 2])
+    })
+}
+
+fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+    with_engine(work, set, wanted, small, |job, plan, engine| report(work, set, small, (job, plan, engine)))
+}
+
+fn report(
+    work: &Work,
+    set: &str,
+    small: bool,
+    (job, plan, engine): (&Job, &Plan, &Engine<'_>),
+) -> zipfold_core::Result<String> {
+    let tiles = plan.tiling.tiles(&job.space);
+    let repeats = if small { 1 } else { 5 };
+    let mut seconds = timed(engine, &tiles, repeats)?;
+    seconds.sort_by(f64::total_cmp);
+    let s = seconds[seconds.len() / 2];
+    let pairs = job.space.size()? as f64;
+    let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
+    Ok(format!(
+        "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"predicted\":{:.5},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
+        work.0,
+        set,
+        engine.family(),
+        job.space.n,
+        job.space.m,
+        job.low.dim,
+        // Dense results stay on the device, so the prediction for kernels stands beside them.
+        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan),
+        seconds[0],
+        pairs * dims / s / 1e9
+    ))
+}
+
+/// Seconds of so many measurements; short kernels are launched many times in each.
+fn timed(engine: &Engine<'_>, tiles: &[Tile], repeats: usize) -> zipfold_core::Result<Vec<f64>> {
+    let once = engine.time(tiles, 1)?;
+    let launches =
+        if engine.family() == "dense" && repeats > 1 { (0.02 / once.max(1e-6)).clamp(1.0, 200.0) } else { 1.0 };
+    (0..repeats).map(|_| engine.time(tiles, launches as usize)).collect()
+}
+
+const HALF: &str = r#"{ kind = "condensed" }"#;
+
+/// Choices of the triangle maps, the bounding box by block first: others are told as times faster than it.
+const MAPS: [&str; 11] = [
+    "tile.map=bb",
+    "tile.map=bb,tile.by=thread",
+    "tile.map=ltm",
+    "tile.map=ltm,tile.root=newton",
+    "tile.map=ltm,tile.root=reciprocal",
+    "tile.map=ltm,tile.root=table",
+    "tile.map=utm",
+    "tile.map=utm,tile.by=thread",
+    "tile.map=rb",
+    "tile.map=rb,tile.by=thread",
+    "tile.map=rec",
+];
+const ROWS: [usize; 9] = [1024, 2048, 4096, 8192, 12288, 16384, 20480, 25600, 30720];
+
+/// I(n) of the triangle paper: Euclidean matrices of 1 to 4 features, one half, by every map.
+fn triangles(wanted: Wanted, small: bool) {
+    for d in 1..=4 {
+        for n in ROWS.into_iter().filter(|n| !small || *n == 1024) {
+            let mut box_seconds = None;
+            for set in MAPS {
+                let work = ("edm", n, 0, d, Cells::Triangle, L2, HALF, set);
+                let line = seconds_of(&work, set, wanted, small).map(|s| {
+                    let first = *box_seconds.get_or_insert(s);
+                    format!("{{\"work\":\"edm\",\"d\":{d},\"n\":{n},\"set\":\"{set}\",\"seconds\":{s:.7},\"improvement\":{:.3}}}", first / s)
+                });
+                println!(
+                    "{}",
+                    line.unwrap_or_else(|e| format!(
+                        "{{\"work\":\"edm\",\"set\":\"{set}\",\"error\":{:?}}}",
+                        e.to_string()
+                    ))
+                );
+            }
+        }
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
+    let small = args.iter().any(|a| a == "small");
+    let only = args.iter().skip(1).find(|a| *a != "small" && !a.starts_with('+'));
+    if only.is_some_and(|o| o == "edm") {
+        if let Ok(wanted) = wanted {
+            triangles(wanted, small);
+        }
+        return;
+    }
+    let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
+    for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
+        let mut run = vec![work.7];
+        if !sets.is_empty() {
+            run = if work.7.is_empty() { sets.clone() } else { vec![] };
+        }
+        for set in run {
+            match wanted.clone().and_then(|w| measure(work, set, w, small)) {
+                Ok(line) => println!("{line}"),
+                Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{set}\",\"error\":{:?}}}", work.0, e.to_string()),
+            }
+        }
+    }
+}

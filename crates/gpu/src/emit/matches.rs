@@ -1,0 +1,64 @@
+//! Predicates as epilogues of dense tiles: counts by row, rows that have a match, and the matches of joins.
+
+use super::fill;
+use super::select::Truth;
+use super::strip::{ENTRIES, Epilogue, emptied, entered, marked, marks};
+use super::sweep::Shape;
+use zipfold_core::pair::tree::Side;
+
+/// Declares whether the predicate of a cell surely holds, and whether it may.
+fn told(truth: &Truth) -> String {
+    format!("const zf_u32 sure = {}, maybe = {};\n", truth.sure, truth.maybe)
+}
+
+/// Cells of every anchor where the predicate holds, in `seen`; `end` takes them.
+fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
+    Epilogue {
+        args: args.into(),
+        own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 seen[128];".into(),
+        state: format!("{ENTRIES}    seen[tid] = 0u;"),
+        open: marks("odd"),
+        line: "zf_u32 hits = 0u;".into(),
+        absorb: format!("{{ {}hits += sure; {} }}", told(truth), marked("odd", "maybe & ~sure")),
+        after_line: "if (hits != 0u) ZF_ADD_SHARED(&seen[row], hits);".into(),
+        settle: entered("odd", "")
+            + &emptied(shape, "", "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);", "", ""),
+        end: format!("ZF_BARRIER();\n    {end}"),
+        ..Epilogue::default()
+    }
+}
+
+/// How many cells of every anchor hold.
+pub(super) fn counts(shape: &Shape, truth: &Truth) -> Epilogue {
+    let args = ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts";
+    let end = "if (a_mine < a1) { const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0); counts[slot] = seen[tid]; out[slot] = 0.0; }";
+    seen(shape, truth, args, end)
+}
+
+/// Whether an anchor has a match.
+pub(super) fn matched(shape: &Shape, truth: &Truth) -> Epilogue {
+    seen(shape, truth, ", ZF_OUT(zf_u32) matched", "if (a_mine < a1 && seen[tid] != 0u) matched[a_mine - a0] = 1u;")
+}
+
+/// Matches, to pages of `page` slots: a tile's go there whole, or the block notes the tile in `resume` and ends.
+pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
+    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let places = [("I", i.to_string()), ("J", j.to_string()), ("PAGE", page.to_string())];
+    Epilogue {
+        args: super::select::PAGES.into(),
+        own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 total; ZF_SHARED zf_u32 page; ZF_SHARED zf_u32 used; ZF_SHARED zf_u32 slot;".into(),
+        state: format!(
+            "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X, start = resume[block];\n    \
+             if (start == 0xffffffffu) return;\n    {ENTRIES}    (void)values;\n    if (tid == 0u) {{ total = 0u; page = 0xffffffffu; used = {page}u; }}"
+        ),
+        skip: "base - from < start".into(),
+        open: marks("hits") + &marks("odd"),
+        absorb: format!("if ({}) {{ {} {} }}", truth.maybe, marked("odd", "1"), marked("hits", &truth.sure)),
+        settle: "ZF_UNROLL for (int w = 0; w < 4; w++) odd[w] &= ~hits[w];\n".to_string()
+            + &entered("hits", " + 0x8000u")
+            + &entered("odd", "")
+            + &fill(include_str!("../kernels/strip_pages.c"), &places),
+        end: "ZF_BARRIER();\n    if (tid == 0u) { if (page != 0xffffffffu) fills[page] = used; resume[block] = 0xffffffffu; }".into(),
+        ..Epilogue::default()
+    }
+}

@@ -1,0 +1,58 @@
+//! What the planner predicts of the workloads of the record, beside what was measured.
+
+#[path = "../examples/device_rate/works.rs"]
+mod works;
+
+use std::collections::BTreeMap;
+use zipfold_gpu::{Facts, Runtime};
+use zipfold_plan::{Machine, choose, device};
+
+/// How far a prediction may be from the measured time, as a factor.
+const WITHIN: f64 = 1.25;
+
+/// Predicted seconds of a workload on an H200. Few rows are described, and counted as all of them.
+fn predicted(work: &works::Work) -> f64 {
+    let mut job = works::job(work, 64, usize::MAX).unwrap();
+    (job.space.n, job.space.m) = (work.1, if work.2 == 0 { work.1 } else { work.2 });
+    let pairs = work.7.split(',').filter_map(|c| c.split_once('='));
+    let settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
+    let facts = Facts::described(Runtime::Cuda);
+    let plan = choose(&job, &Machine::default(), &settings).unwrap();
+    let plan = device::plan_for(&job, plan, &facts, &settings).unwrap();
+    device::kernel_seconds(&job, &facts, &plan)
+}
+
+/// The text of `"key":…` in a line of JSON, up to a comma or brace.
+fn number(line: &str, key: &str) -> Option<f64> {
+    let from = line.find(&format!("\"{key}\": "))? + key.len() + 4;
+    let rest = &line[from..];
+    rest[..rest.find([',', '}'])?].trim().parse().ok()
+}
+
+fn is_of(line: &str, work: &works::Work) -> bool {
+    let rows = if work.2 == 0 { work.1 } else { work.2 };
+    let numbers = [("n", work.1), ("m", rows), ("d", work.3)];
+    let texts = line.contains(&format!("\"work\": \"{}\", \"set\": \"{}\"", work.0, work.7));
+    texts && numbers.iter().all(|(key, v)| number(line, key) == Some(*v as f64))
+}
+
+/// Every workload of the newest record is predicted within a quarter.
+#[test]
+fn workloads_of_the_record_are_predicted_within_a_quarter() {
+    let record = include_str!("../../../bench/records/h200/2026-11-21-second.json");
+    let lines: Vec<&str> = record.lines().filter(|l| l.contains("\"seconds\": ")).collect();
+    let mut far = vec![];
+    for work in &works::WORKS {
+        let Some(line) = lines.iter().find(|l| is_of(l, work)) else {
+            far.push(format!("{} {} is not in the record", work.0, work.7));
+            continue;
+        };
+        let (predicted, measured) = (predicted(work), number(line, "seconds").unwrap());
+        let ratio = predicted / measured;
+        println!("{ratio:.2} {} n = {} {}", work.0, work.1, work.7);
+        if !(1.0 / WITHIN..=WITHIN).contains(&ratio) {
+            far.push(format!("{} n = {} {}: {predicted} s predicted, {measured} s measured", work.0, work.1, work.7));
+        }
+    }
+    assert!(far.is_empty(), "{}", far.join("\n"));
+}

@@ -1,0 +1,175 @@
+//! Predicted seconds of device kernels: operations a cell by family and fold. The constants are rates of one NVIDIA H200
+//! (`bench/records`), as single-precision operations of a lane, so that they scale with units and clock.
+
+use crate::choose::Plan;
+use crate::device::Facts;
+use crate::sweep::{Counters, FEW, HELD, WIDE, Work, counters, is_wide, tiles, width};
+use zipfold_core::fold::{Fold, RowOp, SelectKind};
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
+use zipfold_core::{Job, Precision};
+
+/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
+const LANES: f64 = 128.0;
+/// Share of the operations that can start which register-blocked tiles do start.
+const TILED: f64 = 0.83;
+/// Products of 16-bit numbers that matrix units add in the place of one operation.
+const MATRIX: f64 = 5.2;
+/// Operations that could start while one of a pair's own runs behind matrix units.
+const BEHIND: f64 = 18.0;
+/// Operations that could start while a unit writes a number of a matrix.
+const WRITE: f64 = 30.0;
+/// Operations that could start while a number that belongs to a row is read for a cell of a tile.
+const NUMBER: f64 = 25.0;
+/// Cycles of a unit for one level of a row's sorted list of neighbours, when one of them is replaced; of one in a heap.
+const LEVEL: f64 = 55.0;
+const HEAP: f64 = 27.0;
+/// Components of a slice: rows that are no longer leave nothing to fetch beside the work.
+const SLICE: usize = 16;
+/// Seconds of a run beside its kernels: memory, launches, results.
+const BESIDE: f64 = 1.8e-4;
+
+/// Predicted seconds of the kernels alone.
+pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
+    let lanes = if job.precision == Precision::F32 { LANES } else { LANES / 2.0 };
+    let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
+    let cell = match job.folds.first() {
+        Some(Fold::Matrix { .. } | Fold::Condensed { .. }) => matrix_operations(job, plan),
+        _ if takes_tiles(job, plan) => tiled_operations(job),
+        _ => sweep_operations(job, plan),
+    };
+    let lists: f64 = job.folds.iter().map(|f| list_cycles(f, job, facts, takes_tiles(job, plan))).sum();
+    let beside =
+        if job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. })) { 0.0 } else { BESIDE };
+    (plan.cells as f64 * cell / lanes + lists) / cycles + beside
+}
+
+/// Operations of a cell of a matrix.
+fn matrix_operations(job: &Job, plan: &Plan) -> f64 {
+    let mirrored = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+    let write = if mirrored { 2.0 * WRITE } else { WRITE };
+    let single = job.low.operations().1 as f64;
+    if plan.choices.get("dense.input").is_some_and(|v| v != "f32") {
+        return job.low.dim as f64 / MATRIX + single * BEHIND + write;
+    }
+    pair_operations(job) / TILED + single + write
+}
+
+/// Operations of a cell that goes from a register-blocked tile to the fold.
+fn tiled_operations(job: &Job) -> f64 {
+    let fold = match &job.folds[0] {
+        Fold::Histogram(_) => 80.0,
+        Fold::Nearest(_) => 85.0,
+        Fold::Select(f) if f.kind == SelectKind::Inner && job.low.dim <= SLICE => 58.0,
+        Fold::Select(f) if f.kind == SelectKind::Inner => 38.0,
+        Fold::Select(_) => 22.0,
+        Fold::Rows(f) if f.op == RowOp::Count => 22.0,
+        Fold::Rows(f) if f.op == RowOp::Sum => 11.0,
+        _ => 28.0,
+    };
+    let numbers = job.low.attrs.iter().map(Vec::len).sum::<usize>() as f64;
+    pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
+}
+
+/// Operations of a cell of a sweep.
+fn sweep_operations(job: &Job, plan: &Plan) -> f64 {
+    let widest = width(job, 0).max(width(job, 1));
+    let dim = job.low.dim as f64;
+    let pair = match widest {
+        w if w > HELD => pair_operations(job).max(far(&job.folds) * dim),
+        // One anchor a thread: every number of an other is loaded for one cell.
+        w if w > WIDE => pair_operations(job) + dim,
+        _ => pair_operations(job),
+    };
+    let fold: f64 = job.folds.iter().map(|f| fold_operations(f, plan, widest)).sum();
+    pair + job.low.operations().1 as f64 + fold
+}
+
+/// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
+fn far(folds: &[Fold]) -> f64 {
+    match folds.first() {
+        Some(Fold::Rows(f)) if Work::of_fold(&folds[0]) == Work::Best(1) && f.op != RowOp::Count => 13.0,
+        Some(Fold::Select(_)) => 10.0,
+        _ => 6.6,
+    }
+}
+
+/// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide for a sweep.
+pub fn takes_tiles(job: &Job, plan: &Plan) -> bool {
+    let by_hand = |key: &str| plan.choices.get(key).map(String::as_str);
+    let off = by_hand("fold.tiles") == Some("sweep") || by_hand("filter") == Some("off");
+    let wide = is_wide(job) || by_hand("fold.tiles") == Some("dense");
+    wide && tiles(job) && job.precision == Precision::F32 && !off && by_hand("select.output") != Some("count")
+}
+
+/// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once in single precision, and a
+/// power takes a product less than it has factors.
+fn pair_operations(job: &Job) -> f64 {
+    let single = job.precision == Precision::F32;
+    let of = |id: &Id| match job.low.formula.node(*id) {
+        Node::Unary(Unary::Abs, _) => 0.0,
+        Node::Binary(Binary::Pow, _, p) => factors(job, *p).map_or(1.0, |n| n - 1.0),
+        Node::Reduce(Reduce::Sum, body) if single && is_product(job, *body) => 0.0,
+        _ => 1.0,
+    };
+    let loops: f64 = job.low.stages.iter().flat_map(|s| s.vectors.iter().chain(&s.reduces)).map(of).sum();
+    (loops + job.low.vector_tail.len() as f64) * job.low.dim as f64
+}
+
+/// A small whole exponent.
+fn factors(job: &Job, power: Id) -> Option<f64> {
+    job.low.formula.constant(power).filter(|p| *p == p.trunc() && (2.0..=64.0).contains(p))
+}
+
+fn is_product(job: &Job, body: Id) -> bool {
+    match job.low.formula.node(body) {
+        Node::Binary(Binary::Mul, ..) => true,
+        Node::Binary(Binary::Pow, _, p) => factors(job, *p).is_some(),
+        _ => false,
+    }
+}
+
+/// Operations of a fold for every cell of a sweep, the sweep's own among them.
+fn fold_operations(fold: &Fold, plan: &Plan, widest: usize) -> f64 {
+    let by_hand = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
+    match fold {
+        Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
+        Fold::Histogram(h) if by_hand("filter", "off") => 125.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if by_hand("bins", "fast") => 10.0 * h.axes.len() as f64,
+        Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
+        // Two passes.
+        Fold::Select(_) if by_hand("select.output", "count") => 18.0,
+        // Threads of a block wait for each other before every few cells.
+        Fold::Select(_) if widest > WIDE => 65.0,
+        Fold::Select(_) => 10.0,
+        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
+        Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
+        Fold::Rows(f) if f.op == RowOp::Count => 12.0,
+        Fold::Rows(_) | Fold::Nearest(_) => 5.5,
+        _ => 1.0,
+    }
+}
+
+/// Whether counters are in device memory, where increments of one place wait for each other.
+fn is_global(cells: usize, plan: &Plan) -> bool {
+    let asked = plan.choices.get("hist.copies").is_some_and(|v| v == "0");
+    asked || matches!(counters(cells, true), Counters::Global)
+}
+
+/// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the k best with probability k / n.
+fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
+    let Work::Best(k) = Work::of_fold(fold) else { return 0.0 };
+    // Each span of others begins with empty lists; there are as many as fill the device, of 256 panels at least.
+    let (rows, blocks) = if tiled { (128, 3) } else { (256, 6) };
+    let groups = job.space.n.div_ceil(rows).max(1);
+    let spans = (facts.units * blocks).div_ceil(groups).min(job.space.m.div_ceil(1 << 15)).max(1);
+    let best = k.max(1) as f64;
+    let span = job.space.m as f64 / spans as f64;
+    let levels = (job.space.n * spans) as f64 * best * (1.0 + (span / best).max(1.0).ln()) * (best + 1.0).log2();
+    if k <= FEW {
+        return levels * LEVEL;
+    }
+    // A heap reads two places a level, one row of a thread; units without a block idle.
+    let started = job.space.n.div_ceil(128) * spans;
+    let idle = facts.units.max(1) as f64 / started.clamp(1, facts.units.max(1)) as f64;
+    2.0 * levels * HEAP * idle
+}
