@@ -253,6 +253,6 @@ fn meshes_leave_most_pairs_out() {
         };
         let seen = meeting.strips(&(0..4000), &(0..4000), |_| ()) as f64;
         // The ball of the reach is 0.4 % of the box; there are few points for columns.
-        assert!(seen < 0.04 * 4000.0 * 3999.0 / 2.0, "{seen}");
+        assert!(seen < 0.06 * 4000.0 * 3999.0 / 2.0, "{seen}");
     }
 }
