@@ -107,6 +107,10 @@ fn a_clique_of_forty_variables_is_refused_with_its_size() {
     assert_eq!(error.blame(), Blame::Resource);
     assert!(error.to_string().contains("width at least 39") && error.to_string().contains("2^40"), "{error}");
     assert!(start.elapsed().as_secs_f64() < 0.5, "{:?}", start.elapsed());
+    // One pass is within the limit by the number of configurations alone, but not in this memory.
+    let error = infer(&net, &Evidence::none(), &Task::Pr, &Settings::default()).unwrap_err();
+    assert!(error.to_string().contains("width 39") && error.to_string().contains("slices"), "{error}");
+    assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -5,19 +5,25 @@
 
 use super::block::Block;
 use super::micro::{COLUMNS, ROWS};
-use super::pack::{Panels, Picked, pack, packed};
+use super::places::Places;
+use super::pack::{Form, Panels, Picked, pack};
 use super::real::Real;
-use super::shape::{Digit, Shape, offsets};
+use super::shape::{Digit, Shape};
 use super::spread::spread;
 use super::target::{Put, Target};
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Packed columns.
+const WIDE: Form = Form { width: COLUMNS, unit: COLUMNS };
 /// Depth of a packed block of one product, and of several together.
 const DEPTH: usize = 256;
 const SHORT_DEPTH: usize = 128;
-/// Most products that are taken together.
+/// Most products that are taken together because they share lines, and entries of more that lie near each other.
 const TOGETHER: usize = 16;
+const HELD: usize = 96 << 10;
+/// Entries within which products lie near each other.
+const NEAR: usize = 512;
 /// Entries of a packed block of rows: it stays in the second cache.
 const BLOCK: usize = 240 * DEPTH;
 /// Columns of a packed block of one product.
@@ -37,7 +43,7 @@ pub fn cost(shape: &Shape) -> f64 {
     let stride = |d: &Digit, table: usize| if table < 2 { d.strides[table] } else { d.out };
     let entry = |table: usize| {
         let fastest = shape.digits.iter().rfind(|d| stride(d, table) > 0);
-        if fastest.is_some_and(|d| d.card >= LINE && role(d) != Role::Batch) { 4.0 } else { 14.0 }
+        if fastest.is_some_and(|d| d.card >= LINE && role(d) != Role::Batch) { 4.0 } else { 20.0 }
     };
     let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card as f64).product::<f64>();
     let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
@@ -51,17 +57,17 @@ pub struct Matrices {
     swap: bool,
     rows: Side,
     columns: Side,
-    depth: [Vec<usize>; 2],
+    depth: [Places; 2],
     /// Groups of products, by their offsets in the inputs and the result.
-    batch: Vec<[usize; 3]>,
+    batch: [Places; 3],
     /// Products of a group, which share lines of memory.
     group: Vec<[usize; 3]>,
 }
 
 #[derive(Debug)]
 struct Side {
-    input: Vec<usize>,
-    out: Vec<usize>,
+    input: Places,
+    out: Places,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,17 +116,16 @@ impl Matrices {
         };
         let list = |digits: &[Digit], r: Role, stride: &dyn Fn(&Digit) -> usize| {
             let own = digits.iter().filter(|d| role(d) == r);
-            offsets(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
+            Places::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
         };
         let (x, y) = (usize::from(swap), usize::from(!swap));
         let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
         let [row, column] = if swap { tables } else { sides };
         let all = &shape.digits[..];
         let side = |r: Role, input: usize| Side { input: list(all, r, &|d| d.strides[input]), out: list(all, r, &|d| d.out) };
-        let products = |digits: &[Digit]| -> Vec<[usize; 3]> {
+        let products = |digits: &[Digit]| {
             let [a, b] = [x, y].map(|input| list(digits, Role::Batch, &|d| d.strides[input]));
-            let c = list(digits, Role::Batch, &|d| d.out);
-            (0..c.len()).map(|i| [a[i], b[i], c[i]]).collect()
+            [a, b, list(digits, Role::Batch, &|d| d.out)]
         };
         let (far, near) = together(shape);
         Some(Matrices {
@@ -129,7 +134,10 @@ impl Matrices {
             columns: side(column, y),
             depth: [x, y].map(|input| list(all, Role::Depth, &|d| d.strides[input])),
             batch: products(&far),
-            group: products(&near),
+            group: {
+                let near = products(&near);
+                (0..near[0].len()).map(|i| near.each_ref().map(|places| places.at(i))).collect()
+            },
         })
     }
     /// Writes all products to `out`: sums, or maxima of non-negative numbers.
@@ -139,20 +147,20 @@ impl Matrices {
         let work = m * n * depth * self.group.len();
         let least = if work > TASK / 2 { 4 } else { 1 };
         let parts = (depth / PART).min(PARTS).min(PART_ENTRIES / out.len().max(1));
-        if self.batch.len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
+        if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
             return self.deep(inputs, max, parts, out);
         }
         let strip = (TASK / (depth * self.group.len() * n.min(BLOCK_COLUMNS)))
             .next_multiple_of(240)
             .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
             .max(ROWS * LINE);
-        let (strip, wide) = if self.batch.len() < least { (strip, self.wide()) } else { (m, self.wide()) };
+        let (strip, wide) = if self.batch[0].len() < least { (strip, self.wide()) } else { (m, self.wide()) };
         let tasks: Vec<(usize, usize)> = (0..n).step_by(wide).flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r))).collect();
         let several = if tasks.len() > 1 { 1 } else { (TASK / work).max(1) };
         let target = Target::new(out);
-        let count = (self.batch.len() * tasks.len()).div_ceil(several);
-        spread(count, work * self.batch.len(), Panels::default, |panels, task| {
-            for one in task * several..((task + 1) * several).min(self.batch.len() * tasks.len()) {
+        let count = (self.batch[0].len() * tasks.len()).div_ceil(several);
+        spread(count, work * self.batch[0].len(), Panels::default, |panels, task| {
+            for one in task * several..((task + 1) * several).min(self.batch[0].len() * tasks.len()) {
                 let (c, r) = tasks[one % tasks.len()];
                 let part = Part {
                     group: one / tasks.len(),
@@ -194,46 +202,49 @@ impl Matrices {
     }
     /// Some rows and columns of the products of a group, over part of the depth.
     fn part<T: Real>(&self, [a, b]: [&[T]; 2], part: &Part, max: bool, panels: &mut Panels<T>, out: &Target<T>) {
-        let base = self.batch[part.group];
+        let base = self.batch.each_ref().map(|places| places.at(part.group));
         let many = self.group.len();
         let most = if many == 1 { DEPTH } else { SHORT_DEPTH };
-        let height = ROWS * T::LANES;
-        let block_rows = (BLOCK / most / many / height * height).max(height);
+        let high = Form { width: ROWS * T::LANES, unit: T::LANES };
+        let deepest = part.depth.len().min(most);
+        let block_rows = (BLOCK / deepest / many / high.width).max(1) * high.width;
+        let mut offsets = std::mem::take(&mut panels.offsets);
+        let [of_rows, of_columns] = &mut offsets;
+        self.columns.input.list(part.columns.clone(), &mut of_columns[0]);
+        self.columns.out.list(part.columns.clone(), &mut of_columns[2]);
         for k in part.depth.clone().step_by(most) {
             let ks = k..(k + most).min(part.depth.end);
-            let columns = Picked { rows: &self.columns.input[part.columns.clone()], depth: &self.depth[1][ks.clone()] };
-            let apart_b = packed(columns.rows.len(), ks.len(), COLUMNS, COLUMNS);
-            panels.b.at_least(many * apart_b);
-            for (product, to) in self.group.iter().zip(panels.b.chunks_mut(apart_b)) {
-                pack(b, base[1] + product[1], columns, COLUMNS, COLUMNS, to);
-            }
+            self.depth[0].list(ks.clone(), &mut of_rows[1]);
+            self.depth[1].list(ks.clone(), &mut of_columns[1]);
+            let columns = Picked { rows: &of_columns[0], depth: &of_columns[1] };
+            panels.b.at_least(many * WIDE.entries(columns.rows.len(), ks.len()));
+            pack(b, self.group.iter().map(|product| base[1] + product[1]), columns, WIDE, &mut panels.b);
+            let put = match (k > part.depth.start, ks.end == part.depth.end) {
+                (true, _) => Put::more(max),
+                (false, true) => Put::Last,
+                (false, false) => Put::Over,
+            };
             for r in part.rows.clone().step_by(block_rows) {
                 let rs = r..(r + block_rows).min(part.rows.end);
-                let rows = Picked { rows: &self.rows.input[rs.clone()], depth: &self.depth[0][ks.clone()] };
-                let apart_a = packed(rows.rows.len(), ks.len(), height, T::LANES);
-                panels.a.at_least(many * apart_a);
-                for (product, to) in self.group.iter().zip(panels.a.chunks_mut(apart_a)) {
-                    pack(a, base[0] + product[0], rows, height, T::LANES, to);
-                }
-                let put = match (k > part.depth.start, ks.end == part.depth.end) {
-                    (true, _) => Put::more(max),
-                    (false, true) => Put::Last,
-                    (false, false) => Put::Over,
-                };
-                self.block(&Tiles { base: base[2], rows: rs, columns: part.columns.clone(), depth: ks.len(), put, max }, panels, out);
+                self.rows.input.list(rs.clone(), &mut of_rows[0]);
+                self.rows.out.list(rs, &mut of_rows[2]);
+                let rows = Picked { rows: &of_rows[0], depth: &of_rows[1] };
+                panels.a.at_least(many * high.entries(rows.rows.len(), ks.len()));
+                pack(a, self.group.iter().map(|product| base[0] + product[0]), rows, high, &mut panels.a);
+                let tiles = Tiles { base: base[2], rows: &of_rows[2], columns: &of_columns[2], depth: ks.len(), put, max };
+                self.block(&tiles, panels, out);
             }
         }
+        panels.offsets = offsets;
     }
     /// All register tiles of one packed block.
-    fn block<T: Real>(&self, tiles: &Tiles, panels: &Panels<T>, out: &Target<T>) {
+    fn block<T: Real>(&self, tiles: &Tiles<'_>, panels: &Panels<T>, out: &Target<T>) {
         let height = ROWS * T::LANES;
         let Tiles { depth, put, max, .. } = *tiles;
-        let apart = [
-            packed(tiles.rows.len(), depth, height, T::LANES),
-            packed(tiles.columns.len(), depth, COLUMNS, COLUMNS),
-        ];
+        let high = Form { width: height, unit: T::LANES };
+        let apart = [high.entries(tiles.rows.len(), depth), WIDE.entries(tiles.columns.len(), depth)];
         let mut tile = Tile([T::default(); ROWS * 16 * COLUMNS]);
-        let (rows, columns) = (&self.rows.out[tiles.rows.clone()], &self.columns.out[tiles.columns.clone()]);
+        let Tiles { rows, columns, .. } = *tiles;
         // Rows between two lines of the result.
         let line = rows.get(1).map_or(1, |next| (LINE / (next - rows[0]).max(1)).max(1));
         let past = put == Put::Last && out.past() && rows.chunks(LINE).all(straight);
@@ -257,10 +268,10 @@ impl Matrices {
 }
 
 /// The tiles of a packed block.
-struct Tiles {
+struct Tiles<'a> {
     base: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
+    rows: &'a [usize],
+    columns: &'a [usize],
     depth: usize,
     put: Put,
     max: bool,
@@ -273,10 +284,16 @@ struct Tile<T>([T; ROWS * 16 * COLUMNS]);
 /// The batch as digits between groups and digits within one: those whose entries share lines in some table.
 fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
     let (mut far, mut near, mut len) = (Vec::new(), Vec::new(), 1);
+    let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card).product::<usize>();
+    let small = HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
     for d in shape.digits.iter().rev().filter(|d| role(d) == Role::Batch) {
         let least = d.strides[0].min(d.strides[1]).min(d.out);
-        let part = (1..=TOGETHER / len).rev().find(|p| d.card.is_multiple_of(*p)).unwrap_or(1);
-        let part = if least < LINE { part } else { 1 };
+        let most = match least {
+            ..LINE => TOGETHER.max(small),
+            ..NEAR => small,
+            _ => 1,
+        };
+        let part = (1..=most / len).rev().find(|p| d.card.is_multiple_of(*p)).unwrap_or(1);
         let mut slow = Digit { card: d.card / part, out: d.out * part, ..*d };
         slow.strides.iter_mut().for_each(|s| *s *= part);
         len *= part;

@@ -12,6 +12,7 @@ pub mod matrix;
 mod micro;
 mod pack;
 mod pick;
+mod places;
 pub mod real;
 mod rows;
 pub mod scaled;

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::real::Real;
 
-/// What is packed: rows (or columns) and the depth, by their offsets from the start of the table.
+/// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Picked<'a> {
     /// Of the rows.
@@ -12,121 +12,235 @@ pub struct Picked<'a> {
     pub depth: &'a [usize],
 }
 
-/// Rows that a run is looked for in, and depths of a transposed square.
-const SQUARE: usize = 8;
-
-/// Entries that `rows` rows over `depth` take in panels of `width` rows, the last one padded to `unit`.
-pub fn packed(rows: usize, depth: usize, width: usize, unit: usize) -> usize {
-    (rows / width * width + (rows % width).next_multiple_of(unit)) * depth
+/// The form of packed panels.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Rows of a panel.
+    pub width: usize,
+    /// What the rows of the last panel are padded to a multiple of.
+    pub unit: usize,
 }
 
-/// Packs rows over the depth of the table at `base` into panels of `width` rows. The last panel is as wide as units need, padded with zeros.
-pub fn pack<T: Real>(from: &[T], base: usize, picked: Picked<'_>, width: usize, unit: usize, to: &mut [T]) {
+/// Rows that a run is looked for in, and depths of a transposed rectangle.
+const HIGH: usize = 8;
+const DEEP: usize = 4;
+/// Entries of a line.
+const LINE: usize = 8;
+/// Entries of panels that are filled at one time: they stay in the nearest cache.
+const NEAREST: usize = 3 << 10;
+/// Lines that are asked for before they are read, where the table has more bytes than the second cache.
+const AHEAD: usize = 24;
+const FAR: usize = 1 << 20;
+/// Depths that scattered rows are read at in one go.
+const BUNDLE: usize = 8;
+/// Entries of a straight depth from which its rows are copied one by one before they are transposed, and the most of them.
+const STRAIGHT: usize = 32;
+const LONGEST: usize = 256;
+
+impl Form {
+    /// Entries that packed rows take.
+    pub fn entries(&self, rows: usize, depth: usize) -> usize {
+        (rows / self.width * self.width + (rows % self.width).next_multiple_of(self.unit)) * depth
+    }
+}
+
+/// Packs rows over the depth of the products that begin at `bases` into panels, a product's after another's, padded with zeros.
+/// What lies side by side in the table is read together.
+pub fn pack<T: Real>(from: &[T], bases: impl Iterator<Item = usize> + Clone, picked: Picked<'_>, form: Form, to: &mut [T]) {
     let Picked { rows, depth } = picked;
-    let reach = rows.iter().max().unwrap_or(&0) + depth.iter().max().unwrap_or(&0) + base;
-    assert!(reach < from.len() && to.len() >= packed(rows.len(), depth.len(), width, unit), "offset beyond a table");
-    let mut rest = to;
-    for rows in rows.chunks(width) {
-        let padded = rows.len().next_multiple_of(unit);
-        let (panel, others) = rest.split_at_mut(padded * depth.len());
-        rest = others;
-        for (at, rows) in rows.chunks(SQUARE).enumerate() {
-            let part = Part { rows, depth, padded, at: at * SQUARE };
-            // SAFETY: the assertion holds every row and depth within the table, and the panel all places of its rows.
-            unsafe { part.pack(from.as_ptr().add(base), panel.as_mut_ptr()) }
-        }
-        let pad = rows.len()..padded;
-        if !pad.is_empty() {
-            panel.chunks_exact_mut(padded).for_each(|one| one[pad.clone()].fill(T::default()));
+    let apart = form.entries(rows.len(), depth.len());
+    let most = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
+    let reach = most(rows) + most(depth) + bases.clone().max().unwrap_or(0);
+    assert!(reach < from.len() && to.len() >= bases.clone().count() * apart, "offset beyond a table");
+    let parts: Vec<Part<'_>> = parts(rows, depth.len(), form);
+    let products = bases.zip((0..).step_by(apart.max(1)));
+    // SAFETY: the assertion holds every row and depth of every product within the table, and all panels within `to`.
+    unsafe {
+        if depth.len() >= STRAIGHT && depth.len() <= LONGEST && depth[depth.len() - 1] == depth[0] + depth.len() - 1 {
+            by_rows(from, &parts, depth, products, to.as_mut_ptr());
+        } else {
+            by_depths(from, &parts, depth, products, to.as_mut_ptr());
         }
     }
 }
 
-/// Up to [`SQUARE`] rows of a panel.
-struct Part<'a> {
-    rows: &'a [usize],
-    depth: &'a [usize],
-    /// Rows of the panel.
-    padded: usize,
-    /// The first row's place in the panel.
-    at: usize,
+/// Packs rows whose depth is one run: they are copied to a buffer one after another, so that memory is read in long pieces, and
+/// transposed there.
+///
+/// # Safety
+/// `from` holds every row of every product (its base and place) at every depth, and `to` all its panels.
+unsafe fn by_rows<T: Real>(from: &[T], parts: &[Part<'_>], depth: &[usize], products: impl Iterator<Item = (usize, usize)>, to: *mut T) {
+    // Rows in the buffer begin at different lines of the cache.
+    const APART: usize = LONGEST + 2 * LINE;
+    let mut near = Lines([T::default(); HIGH * APART]);
+    let near_depth: [usize; LONGEST] = std::array::from_fn(|k| k);
+    for (base, place) in products {
+        for part in parts {
+            for (r, row) in part.rows.iter().enumerate() {
+                let from = &from[base + row + depth[0]..][..depth.len()];
+                near.0[r * APART..][..depth.len()].copy_from_slice(from);
+            }
+            let rows: [usize; HIGH] = std::array::from_fn(|r| r * APART);
+            let part = Part { rows: &rows[..part.rows.len()], straight: false, ..*part };
+            for k in (0..depth.len()).step_by(DEEP) {
+                let step = &near_depth[k..(k + DEEP).min(depth.len())];
+                // SAFETY: the buffer holds eight rows of the longest depth; the caller's promise.
+                unsafe { part.pack(near.0.as_ptr(), step, to.add(place + part.place(k))) };
+            }
+        }
+    }
 }
 
-impl Part<'_> {
-    /// # Safety
-    /// `from` holds every row at every depth, and `to` the whole panel.
-    unsafe fn pack<T: Real>(&self, from: *const T, to: *mut T) {
-        let (rows, depth) = (self.rows, self.depth);
-        let side_by_side = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
-        // SAFETY: the caller's promise.
-        unsafe {
-            if rows.len() == SQUARE && side_by_side {
-                self.straight(from.add(rows[0]), to)
-            } else if let (Ok(rows), true) = (<&[usize; SQUARE]>::try_from(rows), squares(depth)) {
-                self.transposed(rows, from, to)
-            } else if let Ok(rows) = <&[usize; SQUARE]>::try_from(rows) {
-                self.scattered(rows, from, to)
-            } else {
-                for (k, d) in depth.iter().enumerate() {
-                    for (r, row) in rows.iter().enumerate() {
-                        *to.add(k * self.padded + self.at + r) = *from.add(row + d);
+/// A buffer by whole lines.
+#[repr(align(64))]
+struct Lines<T>([T; HIGH * (LONGEST + 2 * LINE)]);
+
+/// Packs a few panels at a time, depth by depth, and asks for what comes next.
+///
+/// # Safety
+/// As [`by_rows`].
+unsafe fn by_depths<T: Real>(
+    from: &[T],
+    parts: &[Part<'_>],
+    depth: &[usize],
+    products: impl Iterator<Item = (usize, usize)> + Clone,
+    to: *mut T,
+) {
+    let steps = steps(depth, if parts.iter().all(|part| part.straight) { 1 } else { BUNDLE });
+    let many = products.clone().count();
+    let group = (NEAREST / depth.len() / many / HIGH).max(3);
+    let far = size_of_val(from) > FAR;
+    for parts in parts.chunks(group) {
+        let lines: usize = parts.iter().map(|part| part.lines.count_ones() as usize).sum();
+        for (first, len) in &steps {
+            let ahead = first + (AHEAD / lines.max(1)).max(*len);
+            let next = depth.get(ahead..(ahead + len).min(depth.len())).filter(|_| far).unwrap_or(&[]);
+            for (base, place) in products.clone() {
+                for part in parts {
+                    part.ask(from, base, next, *len == DEEP);
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        part.pack(from.as_ptr().add(base), &depth[*first..first + len], to.add(place + part.place(*first)));
                     }
                 }
             }
         }
     }
-    /// Rows side by side.
-    ///
-    /// # Safety
-    /// As [`Part::pack`].
-    unsafe fn straight<T: Real>(&self, from: *const T, to: *mut T) {
-        for (k, d) in self.depth.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { std::ptr::copy_nonoverlapping(from.add(*d), to.add(k * self.padded + self.at), SQUARE) };
-        }
+}
+
+/// The depth in steps, by the first and their number: rectangles, and up to `bundle` others.
+fn steps(depth: &[usize], bundle: usize) -> Vec<(usize, usize)> {
+    let run = |at: usize| depth.get(at + DEEP - 1).is_some_and(|last| *last == depth[at] + DEEP - 1);
+    let mut out = Vec::with_capacity(depth.len());
+    let mut at = 0;
+    while at < depth.len() {
+        let singles = (at..depth.len().min(at + bundle)).take_while(|k| !run(*k)).count();
+        let len = if singles == 0 { DEEP } else { singles };
+        out.push((at, len));
+        at += len;
     }
-    /// Depths side by side: squares are read by rows and written by depths.
-    ///
-    /// # Safety
-    /// As [`Part::pack`].
-    unsafe fn transposed<T: Real>(&self, rows: &[usize; SQUARE], from: *const T, to: *mut T) {
-        for (square, depth) in self.depth.chunks_exact(SQUARE).enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let to = to.add(square * SQUARE * self.padded + self.at);
-                T::square(rows.map(|row| from.add(row + depth[0])), to, self.padded);
+    out
+}
+
+/// Up to [`HIGH`] rows of a panel.
+struct Part<'a> {
+    rows: &'a [usize],
+    straight: bool,
+    /// The rows that begin a line at one depth, by bit.
+    lines: u8,
+    /// Rows of the panel, and those that this part fills: more than it has at the end of the last panel.
+    padded: usize,
+    filled: usize,
+    /// The first row's place.
+    first: usize,
+}
+
+fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<Part<'_>> {
+    let mut out = Vec::with_capacity(rows.len().div_ceil(HIGH));
+    let mut panel = 0;
+    for of_panel in rows.chunks(form.width) {
+        let padded = of_panel.len().next_multiple_of(form.unit);
+        for (at, rows) in of_panel.chunks(HIGH).enumerate() {
+            let straight = rows.len() == HIGH && rows[HIGH - 1] == rows[0] + HIGH - 1;
+            let last = (at + 1) * HIGH >= of_panel.len();
+            let filled = if last { padded - at * HIGH } else { HIGH };
+            let begins = |r: &usize| *r == 0 || rows[*r] >= rows[r - 1] + LINE || (*r).is_multiple_of(4) && !straight;
+            let lines = (0..rows.len()).filter(begins).fold(0, |bits, r| bits | 1 << r);
+            out.push(Part { rows, straight, lines, padded, filled, first: panel + at * HIGH });
+        }
+        panel += padded * depth;
+    }
+    out
+}
+
+impl Part<'_> {
+    /// Where depth `k` of the part goes.
+    fn place(&self, k: usize) -> usize {
+        self.first + k * self.padded
+    }
+    /// Asks for the lines of the rows at some depths; those of a `run` share lines.
+    #[inline(always)]
+    fn ask<T>(&self, from: &[T], base: usize, depth: &[usize], run: bool) {
+        #[cfg(target_arch = "x86_64")]
+        for d in if run { &depth[..depth.len().min(1)] } else { depth } {
+            let mut left = self.lines;
+            while left > 0 {
+                let row = self.rows[left.trailing_zeros() as usize];
+                left &= left - 1;
+                // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
+                unsafe {
+                    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                    _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(base + row + d).cast());
+                }
             }
         }
     }
-    /// Rows anywhere.
-    ///
     /// # Safety
-    /// As [`Part::pack`].
-    unsafe fn scattered<T: Real>(&self, rows: &[usize; SQUARE], from: *const T, to: *mut T) {
-        for (k, d) in self.depth.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (from, to) = (from.add(*d), to.add(k * self.padded + self.at));
-                for (r, row) in rows.iter().enumerate() {
-                    *to.add(r) = *from.add(*row);
+    /// `from` holds every row at every depth, and `to` the part's places at these depths. Several depths lie side by side.
+    #[inline(always)]
+    unsafe fn pack<T: Real>(&self, from: *const T, depth: &[usize], to: *mut T) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match <&[usize; HIGH]>::try_from(self.rows) {
+                Ok(rows) if self.straight => {
+                    for (k, d) in depth.iter().enumerate() {
+                        std::ptr::copy_nonoverlapping(from.add(rows[0] + d), to.add(k * self.padded), HIGH);
+                    }
+                }
+                Ok(rows) if depth.len() == DEEP && depth[DEEP - 1] == depth[0] + DEEP - 1 => T::square(rows.map(|row| from.add(row + depth[0])), to, self.padded),
+                Ok(rows) => {
+                    let rows = *rows;
+                    for (k, d) in depth.iter().enumerate() {
+                        let (from, to) = (from.add(*d), to.add(k * self.padded));
+                        for (r, row) in rows.into_iter().enumerate() {
+                            *to.add(r) = *from.add(row);
+                        }
+                    }
+                }
+                Err(_) => {
+                    for (k, d) in depth.iter().enumerate() {
+                        for (r, row) in self.rows.iter().enumerate() {
+                            *to.add(k * self.padded + r) = *from.add(row + d);
+                        }
+                    }
+                }
+            }
+            for k in 0..depth.len() {
+                for r in self.rows.len()..self.filled {
+                    *to.add(k * self.padded + r) = T::default();
                 }
             }
         }
     }
 }
 
-/// Whether the depth is made of runs of whole squares.
-fn squares(depth: &[usize]) -> bool {
-    let run = |d: &[usize]| d[SQUARE - 1] == d[0] + SQUARE - 1;
-    depth.len().is_multiple_of(SQUARE) && depth.chunks_exact(SQUARE).all(run)
-}
-
-/// `to[k · apart + r] = from[r][k]` for eight rows and depths, entry by entry.
+/// `to[k · apart + r] = from[r][k]` for eight rows and four depths, entry by entry.
 ///
 /// # Safety
-/// Eight entries lie at each of `from`, and the places are within `to`.
-pub unsafe fn square<T: Copy>(from: [*const T; SQUARE], to: *mut T, apart: usize) {
-    for k in 0..SQUARE {
+/// Four entries lie at each of `from`, and the places are within `to`.
+#[inline(always)]
+pub unsafe fn square<T: Copy>(from: [*const T; HIGH], to: *mut T, apart: usize) {
+    for k in 0..DEEP {
         for (r, from) in from.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { *to.add(k * apart + r) = *from.add(k) };
@@ -134,57 +248,40 @@ pub unsafe fn square<T: Copy>(from: [*const T; SQUARE], to: *mut T, apart: usize
     }
 }
 
-/// The same for f64 by vectors.
+/// The same for f64 by vectors of two: every processor of this architecture has them.
 ///
 /// # Safety
 /// As [`square`].
-pub unsafe fn square_f64(from: [*const f64; SQUARE], to: *mut f64, apart: usize) {
+#[inline(always)]
+pub unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the feature was just detected; the caller's promise.
-        return unsafe { avx_square_f64(from, to, apart) };
-    }
-    // SAFETY: the caller's promise.
-    unsafe { square(from, to, apart) }
-}
-
-/// # Safety
-/// As [`square`], with AVX-512 F.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn avx_square_f64(from: [*const f64; SQUARE], to: *mut f64, apart: usize) {
-    use std::arch::x86_64::*;
-    // SAFETY: the caller's promise.
-    let v = from.map(|p| unsafe { _mm512_loadu_pd(p) });
-    // Pairs of rows, then fours, then all eight.
-    let pair = |i: usize| [_mm512_unpacklo_pd(v[i], v[i + 1]), _mm512_unpackhi_pd(v[i], v[i + 1])];
-    let pairs = [pair(0), pair(2), pair(4), pair(6)];
-    let four = |i: usize, odd: usize| {
-        let (a, b) = (pairs[i][odd], pairs[i + 1][odd]);
-        [_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0xdd>(a, b)]
-    };
-    for odd in 0..2 {
-        let (low, high) = (four(0, odd), four(2, odd));
-        // Of depths 0, 4 and 2, 6 (and of the odd ones beside them).
-        for half in 0..2 {
-            let (a, b) = (low[half], high[half]);
-            let depth = 2 * half + odd;
+    for (pair, rows) in from.chunks_exact(2).enumerate() {
+        use std::arch::x86_64::{_mm_loadu_pd, _mm_storeu_pd, _mm_unpackhi_pd, _mm_unpacklo_pd};
+        for k in [0, 2] {
             // SAFETY: the caller's promise.
             unsafe {
-                _mm512_storeu_pd(to.add(depth * apart), _mm512_shuffle_f64x2::<0x88>(a, b));
-                _mm512_storeu_pd(to.add((depth + 4) * apart), _mm512_shuffle_f64x2::<0xdd>(a, b));
+                let (a, b) = (_mm_loadu_pd(rows[0].add(k)), _mm_loadu_pd(rows[1].add(k)));
+                _mm_storeu_pd(to.add(k * apart + 2 * pair), _mm_unpacklo_pd(a, b));
+                _mm_storeu_pd(to.add((k + 1) * apart + 2 * pair), _mm_unpackhi_pd(a, b));
             }
         }
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        square(from, to, apart)
+    }
 }
 
-/// Panels of both sides, grown as needed.
+/// Panels of both sides, and the offsets of what is in them; all grown as needed.
 #[derive(Debug, Default)]
 pub struct Panels<T: Real> {
     /// Of rows.
     pub a: Block<T>,
     /// Of columns.
     pub b: Block<T>,
+    /// Of rows and columns: in their inputs, along the depth and in the result.
+    pub offsets: [[Vec<usize>; 3]; 2],
 }
 
 #[cfg(test)]
@@ -192,38 +289,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squares_are_transposed() {
-        let from: Vec<f64> = (0..64).map(f64::from).collect();
-        let rows: [*const f64; 8] = std::array::from_fn(|r| from[r * 8..].as_ptr());
-        let mut to = vec![-1.0; 8 * 11];
-        // SAFETY: eight rows of eight entries, and eight places of eleven entries.
-        unsafe { square_f64(rows, to.as_mut_ptr(), 11) };
-        for k in 0..8 {
-            for r in 0..11 {
-                assert_eq!(to[k * 11 + r], if r < 8 { (r * 8 + k) as f64 } else { -1.0 }, "{k} {r}");
-            }
-        }
-    }
-
-    #[test]
     fn panels_hold_every_entry_whatever_the_offsets() {
         let table: Vec<f64> = (0..40_000).map(f64::from).collect();
-        let forms: [(Vec<usize>, Vec<usize>); 4] = [
+        let forms: [(Vec<usize>, Vec<usize>); 5] = [
             ((0..30).collect(), (0..24).map(|k| 100 * k).collect()),
             ((0..30).map(|r| 64 * r).collect(), (0..32).collect()),
+            ((0..31).map(|r| 64 * r).collect(), (0..27).map(|k| k / 6 * 9 + k % 6).collect()),
             ((0..29).map(|r| r * r).collect(), (0..13).map(|k| 1000 * k).collect()),
             (vec![5], vec![7, 3]),
         ];
         for (rows, depth) in forms {
-            for (width, unit) in [(24, 8), (8, 8)] {
-                let mut to = vec![7.0; packed(rows.len(), depth.len(), width, unit)];
-                pack(&table, 11, Picked { rows: &rows, depth: &depth }, width, unit, &mut to);
-                let mut at = 0;
-                for panel in rows.chunks(width) {
-                    for d in &depth {
-                        for r in 0..panel.len().next_multiple_of(unit) {
-                            assert_eq!(to[at], panel.get(r).map_or(0.0, |row| table[11 + row + d]));
-                            at += 1;
+            for (width, unit) in [(24, 8), (8, 8), (48, 16)] {
+                let form = Form { width, unit };
+                let one = form.entries(rows.len(), depth.len());
+                let mut to = vec![7.0; 2 * one];
+                pack(&table, [11, 600].into_iter(), Picked { rows: &rows, depth: &depth }, form, &mut to);
+                for (product, base) in [11, 600].into_iter().enumerate() {
+                    let mut at = product * one;
+                    for panel in rows.chunks(width) {
+                        for d in &depth {
+                            for r in 0..panel.len().next_multiple_of(unit) {
+                                assert_eq!(to[at], panel.get(r).map_or(0.0, |row| table[base + row + d]));
+                                at += 1;
+                            }
                         }
                     }
                 }
