@@ -161,3 +161,16 @@ fn samples_follow_the_posterior() {
         assert!((*got - want / 16.0f64).abs() < 0.012, "{counts:?}");
     }
 }
+
+#[test]
+fn rows_that_do_not_sum_to_one_are_used_as_they_are_and_reported() {
+    let cards = vec![2, 2];
+    let first = Factor::new(vec![0], vec![0.5, 0.3], &cards).unwrap();
+    let second = Factor::new(vec![0, 1], vec![1.0, 0.0, 0.25, 0.75], &cards).unwrap();
+    let net = Network::new(Kind::Bayes, cards, vec![first, second]).unwrap();
+    let done = infer(&net, &Evidence::none(), &Task::Mar, &Settings::default()).unwrap();
+    let Answer::Mar(z, rows) = &done.answer else { panic!("{:?}", done.answer) };
+    assert!((z - 0.8f64.log10()).abs() < 1e-14 && (rows[0][0] - 0.625).abs() < 1e-15, "{z} {rows:?}");
+    assert!((rows[1][1] - 0.225 / 0.8).abs() < 1e-15, "{rows:?}");
+    assert!(done.warnings.iter().any(|w| w.contains("sums to one only within 2.0e-1")), "{:?}", done.warnings);
+}

@@ -62,8 +62,8 @@ impl<T: Real> Block<T> {
     pub fn resize(&mut self, len: usize) {
         self.len = len.min(self.capacity);
     }
-    /// At least `len` entries; what they hold is unspecified. Packed panels are small, so that a refusal ends the program as that of a vector
-    /// would.
+    /// At least `len` entries; what they hold is unspecified. Packed panels are small: a refusal ends the program as that of a
+    /// vector would.
     pub fn at_least(&mut self, len: usize) {
         if self.capacity < len {
             *self = Self::zeros(len).unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<T>()));

@@ -24,7 +24,7 @@ const LINE: usize = 16;
 /// Entries from which the source does not stay in the nearest cache.
 const FAR: usize = 1 << 12;
 /// Entries that are gathered before their exponentials are taken.
-const NEAR: usize = 256;
+const NEAR: usize = 64;
 /// Entries from which both threads copy.
 const SHARED: usize = 1 << 16;
 
@@ -133,8 +133,8 @@ impl Picked<'_> {
             }
         });
     }
-    /// Calls `put` with every block: the table from where the block begins, offsets of its entries there (none where they lie in the same order, and else
-    /// none beyond the slice), and its place in `to`.
+    /// Calls `put` with every block: the table from where the block begins, offsets of its entries there (none where they lie in
+    /// the same order, and else none beyond the slice), and its place in `to`.
     fn blocks<U: Real>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
         let tiles = Tiles::new(self.digits);
         let target = Target(to.as_mut_ptr(), to.len());

@@ -5,8 +5,8 @@
 
 use super::block::Block;
 use super::micro::{COLUMNS, ROWS};
-use super::places::Places;
 use super::pack::{Form, Panels, Picked, pack};
+use super::places::Places;
 use super::real::Real;
 use super::shape::{Digit, Shape};
 use super::spread::spread;
@@ -35,7 +35,7 @@ const TASK: usize = 1 << 22;
 /// Depth of the least part of a deep product, most parts, and entries that the parts' results may take together.
 const PART: usize = 512;
 const PARTS: usize = 64;
-const PART_ENTRIES: usize = 1 << 22;
+const PART_ENTRIES: usize = 1 << 20;
 
 /// Predicted time of products of matrices over that of their arithmetic: what packing both inputs and storing the result adds.
 /// Entries that lie side by side go by vectors, others one by one.
@@ -122,7 +122,8 @@ impl Matrices {
         let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
         let [row, column] = if swap { tables } else { sides };
         let all = &shape.digits[..];
-        let side = |r: Role, input: usize| Side { input: list(all, r, &|d| d.strides[input]), out: list(all, r, &|d| d.out) };
+        let side =
+            |r: Role, input: usize| Side { input: list(all, r, &|d| d.strides[input]), out: list(all, r, &|d| d.out) };
         let products = |digits: &[Digit]| {
             let [a, b] = [x, y].map(|input| list(digits, Role::Batch, &|d| d.strides[input]));
             [a, b, list(digits, Role::Batch, &|d| d.out)]
@@ -155,7 +156,8 @@ impl Matrices {
             .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
             .max(ROWS * LINE);
         let (strip, wide) = if self.batch[0].len() < least { (strip, self.wide()) } else { (m, self.wide()) };
-        let tasks: Vec<(usize, usize)> = (0..n).step_by(wide).flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r))).collect();
+        let tasks: Vec<(usize, usize)> =
+            (0..n).step_by(wide).flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r))).collect();
         let several = if tasks.len() > 1 { 1 } else { (TASK / work).max(1) };
         let target = Target::new(out);
         let count = (self.batch[0].len() * tasks.len()).div_ceil(several);
@@ -198,13 +200,18 @@ impl Matrices {
     }
     /// Columns of a packed block.
     fn wide(&self) -> usize {
-        (BLOCK_COLUMNS / self.group.len()).max(COLUMNS)
+        let deepest = self.depth[0].len().min(self.most());
+        (BLOCK_COLUMNS * DEPTH / deepest / self.group.len() / COLUMNS).max(1) * COLUMNS
+    }
+    /// Depth of a packed block, at most.
+    fn most(&self) -> usize {
+        if self.group.len() == 1 { DEPTH } else { SHORT_DEPTH }
     }
     /// Some rows and columns of the products of a group, over part of the depth.
     fn part<T: Real>(&self, [a, b]: [&[T]; 2], part: &Part, max: bool, panels: &mut Panels<T>, out: &Target<T>) {
         let base = self.batch.each_ref().map(|places| places.at(part.group));
         let many = self.group.len();
-        let most = if many == 1 { DEPTH } else { SHORT_DEPTH };
+        let most = self.most();
         let high = Form { width: ROWS * T::LANES, unit: T::LANES };
         let deepest = part.depth.len().min(most);
         let block_rows = (BLOCK / deepest / many / high.width).max(1) * high.width;
@@ -231,7 +238,8 @@ impl Matrices {
                 let rows = Picked { rows: &of_rows[0], depth: &of_rows[1] };
                 panels.a.at_least(many * high.entries(rows.rows.len(), ks.len()));
                 pack(a, self.group.iter().map(|product| base[0] + product[0]), rows, high, &mut panels.a);
-                let tiles = Tiles { base: base[2], rows: &of_rows[2], columns: &of_columns[2], depth: ks.len(), put, max };
+                let tiles =
+                    Tiles { base: base[2], rows: &of_rows[2], columns: &of_columns[2], depth: ks.len(), put, max };
                 self.block(&tiles, panels, out);
             }
         }
@@ -288,11 +296,8 @@ fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
     let small = HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
     for d in shape.digits.iter().rev().filter(|d| role(d) == Role::Batch) {
         let least = d.strides[0].min(d.strides[1]).min(d.out);
-        let most = match least {
-            ..LINE => TOGETHER.max(small),
-            ..NEAR => small,
-            _ => 1,
-        };
+        let shares_lines = if least < LINE { TOGETHER } else { 1 };
+        let most = if least < NEAR { small.max(shares_lines) } else { 1 };
         let part = (1..=most / len).rev().find(|p| d.card.is_multiple_of(*p)).unwrap_or(1);
         let mut slow = Digit { card: d.card / part, out: d.out * part, ..*d };
         slow.strides.iter_mut().for_each(|s| *s *= part);

@@ -46,7 +46,13 @@ impl Form {
 
 /// Packs rows over the depth of the products that begin at `bases` into panels, a product's after another's, padded with zeros.
 /// What lies side by side in the table is read together.
-pub fn pack<T: Real>(from: &[T], bases: impl Iterator<Item = usize> + Clone, picked: Picked<'_>, form: Form, to: &mut [T]) {
+pub fn pack<T: Real>(
+    from: &[T],
+    bases: impl Iterator<Item = usize> + Clone,
+    picked: Picked<'_>,
+    form: Form,
+    to: &mut [T],
+) {
     let Picked { rows, depth } = picked;
     let apart = form.entries(rows.len(), depth.len());
     let most = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
@@ -69,7 +75,13 @@ pub fn pack<T: Real>(from: &[T], bases: impl Iterator<Item = usize> + Clone, pic
 ///
 /// # Safety
 /// `from` holds every row of every product (its base and place) at every depth, and `to` all its panels.
-unsafe fn by_rows<T: Real>(from: &[T], parts: &[Part<'_>], depth: &[usize], products: impl Iterator<Item = (usize, usize)>, to: *mut T) {
+unsafe fn by_rows<T: Real>(
+    from: &[T],
+    parts: &[Part<'_>],
+    depth: &[usize],
+    products: impl Iterator<Item = (usize, usize)>,
+    to: *mut T,
+) {
     // Rows in the buffer begin at different lines of the cache.
     const APART: usize = LONGEST + 2 * LINE;
     let mut near = Lines([T::default(); HIGH * APART]);
@@ -77,7 +89,9 @@ unsafe fn by_rows<T: Real>(from: &[T], parts: &[Part<'_>], depth: &[usize], prod
     for (base, place) in products {
         for part in parts {
             for (r, row) in part.rows.iter().enumerate() {
-                let from = &from[base + row + depth[0]..][..depth.len()];
+                let first = base + row + depth[0];
+                ask(from, first + depth.len(), depth.len());
+                let from = &from[first..][..depth.len()];
                 near.0[r * APART..][..depth.len()].copy_from_slice(from);
             }
             let rows: [usize; HIGH] = std::array::from_fn(|r| r * APART);
@@ -87,6 +101,18 @@ unsafe fn by_rows<T: Real>(from: &[T], parts: &[Part<'_>], depth: &[usize], prod
                 // SAFETY: the buffer holds eight rows of the longest depth; the caller's promise.
                 unsafe { part.pack(near.0.as_ptr(), step, to.add(place + part.place(k))) };
             }
+        }
+    }
+}
+
+/// Asks for the lines of a run, which the next packing of the same rows begins with.
+fn ask<T>(from: &[T], first: usize, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (first..first + len).step_by(LINE) {
+        // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(at).cast());
         }
     }
 }
@@ -120,7 +146,11 @@ unsafe fn by_depths<T: Real>(
                     part.ask(from, base, next, *len == DEEP);
                     // SAFETY: the caller's promise.
                     unsafe {
-                        part.pack(from.as_ptr().add(base), &depth[*first..first + len], to.add(place + part.place(*first)));
+                        part.pack(
+                            from.as_ptr().add(base),
+                            &depth[*first..first + len],
+                            to.add(place + part.place(*first)),
+                        );
                     }
                 }
             }
@@ -207,7 +237,9 @@ impl Part<'_> {
                         std::ptr::copy_nonoverlapping(from.add(rows[0] + d), to.add(k * self.padded), HIGH);
                     }
                 }
-                Ok(rows) if depth.len() == DEEP && depth[DEEP - 1] == depth[0] + DEEP - 1 => T::square(rows.map(|row| from.add(row + depth[0])), to, self.padded),
+                Ok(rows) if depth.len() == DEEP && depth[DEEP - 1] == depth[0] + DEEP - 1 => {
+                    T::square(rows.map(|row| from.add(row + depth[0])), to, self.padded)
+                }
                 Ok(rows) => {
                     let rows = *rows;
                     for (k, d) in depth.iter().enumerate() {

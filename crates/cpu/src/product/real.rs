@@ -87,5 +87,23 @@ macro_rules! real {
         }
     };
 }
-real!(f64, doubles, 1000, 8, super::micro::tile_f64, super::micro::vectors_f64, super::pick::pick_f64, super::pack::square_f64);
-real!(f32, singles, 120, 16, super::micro::tile_f32, super::micro::vectors_f32, super::pick::pick_f32, super::pack::square);
+real!(
+    f64,
+    doubles,
+    1000,
+    8,
+    super::micro::tile_f64,
+    super::micro::vectors_f64,
+    super::pick::pick_f64,
+    super::pack::square_f64
+);
+real!(
+    f32,
+    singles,
+    120,
+    16,
+    super::micro::tile_f32,
+    super::micro::vectors_f32,
+    super::pick::pick_f32,
+    super::pack::square
+);

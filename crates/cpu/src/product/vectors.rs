@@ -2,11 +2,11 @@
 //! that any interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs to match.
 
 use super::block::Block;
+use super::pack::Panels;
 use super::pick::{Pick, Places, Steps};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
-use super::pack::Panels;
 use super::target::{Put, Target};
 
 /// Depth of a packed block.
