@@ -1,5 +1,6 @@
 //! A part of a table with its variables in another order, copied tile by tile so that both sides go by whole cache lines.
 
+use super::lanes;
 use super::real::Real;
 use super::shape::offsets;
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ const INNER: usize = 1 << 12;
 const LINE: usize = 16;
 /// Entries from which the source does not stay in the nearest cache.
 const FAR: usize = 1 << 12;
+/// Entries that are gathered before their exponentials are taken.
+const NEAR: usize = 64;
 /// Entries from which both threads copy.
 const SHARED: usize = 1 << 16;
 
@@ -108,21 +111,40 @@ impl Picked<'_> {
     }
     /// Writes `of` every entry to `to`.
     pub fn copy<U: Real>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
+        self.blocks(to, |from, inner, to| {
+            if inner.is_empty() {
+                return to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
+            }
+            // SAFETY: no offset of a block is beyond `from`.
+            to.iter_mut().zip(inner).for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
+        });
+    }
+    /// Writes `e^(entry - shift)` of every entry to `to`.
+    pub fn exponentials<U: Real>(&self, shift: f64, to: &mut [U]) {
+        self.blocks(to, |from, inner, to| {
+            if inner.is_empty() {
+                return lanes::exponentials(&from[..to.len()], shift, to);
+            }
+            let mut near = [0.0; NEAR];
+            for (to, inner) in to.chunks_mut(NEAR).zip(inner.chunks(NEAR)) {
+                // SAFETY: no offset of a block is beyond `from`.
+                near.iter_mut().zip(inner).for_each(|(n, o)| *n = unsafe { *from.get_unchecked(*o) });
+                lanes::exponentials(&near[..to.len()], shift, to);
+            }
+        });
+    }
+    /// Calls `put` with every block: the table from where the block begins, offsets of its entries there (none where they lie in
+    /// the same order, and else none beyond the slice), and its place in `to`.
+    fn blocks<U: Real>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
         let tiles = Tiles::new(self.digits);
         let target = Target(to.as_mut_ptr(), to.len());
         let last = tiles.inner.iter().copied().max().unwrap_or(0);
         let tile = |(source, result): &(usize, usize)| {
             for (s, r) in &tiles.blocks {
                 let from = &self.values[self.base + source + s..];
+                let from = if tiles.inner.is_empty() { from } else { &from[..=last] };
                 // SAFETY: a block belongs to one tile and is written once, within the life of `to`.
-                let to = unsafe { target.block(result + r, tiles.block) };
-                if tiles.inner.is_empty() {
-                    to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
-                } else {
-                    let from = &from[..=last];
-                    // SAFETY: no offset of a block is above `last`, which is within `from`.
-                    to.iter_mut().zip(&tiles.inner).for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
-                }
+                put(from, &tiles.inner, unsafe { target.block(result + r, tiles.block) });
             }
         };
         if to.len() < SHARED {

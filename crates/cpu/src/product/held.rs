@@ -1,14 +1,15 @@
 //! Entries of a table together with the budget they take, and blocks that wait to be used again.
 
+use super::block::Block;
 use super::real::Real;
 use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
 
-/// A vector and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
+/// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
 #[derive(Debug)]
 pub struct Held<T: Real> {
     /// The entries.
-    pub items: Vec<T>,
+    pub items: Block<T>,
     taken: Option<Reservation>,
     home: Option<Room>,
 }
@@ -30,13 +31,13 @@ pub struct Spares {
 }
 
 /// A block that waits, and its reservation.
-pub type Spare<T> = (Vec<T>, Reservation);
+pub type Spare<T> = (Block<T>, Reservation);
 
 /// Bytes from which a block is worth keeping: smaller ones the allocator keeps itself.
 const KEPT: usize = 1 << 16;
-/// Blocks of a type that wait at one time, and the bytes that they may take together.
-const SPARES: usize = 16;
-const SPARE_BYTES: usize = 256 << 20;
+/// Blocks of a type that wait at one time, and the bytes that they may take together: half the budget, at most this.
+const SPARES: usize = 64;
+const SPARE_BYTES: u64 = 4 << 30;
 
 impl Room {
     /// The room that `budget` gives.
@@ -60,13 +61,13 @@ impl Room {
     /// The smallest waiting block of at least `len` items that is not much larger.
     fn again<T: Real>(&self, len: usize) -> Option<Spare<T>> {
         let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
-        let fits = |v: &Vec<T>| v.capacity() >= len && v.capacity() <= len + len / 2;
+        let fits = |v: &Block<T>| v.capacity() >= len && v.capacity() <= 2 * len;
         let fitting = spares.iter().enumerate().filter(|(_, s)| fits(&s.0));
         let at = fitting.min_by_key(|(_, s)| s.0.capacity()).map(|(at, _)| at)?;
         Some(spares.swap_remove(at))
     }
     fn keep<T: Real>(&self, block: Spare<T>) {
-        let most = SPARE_BYTES.min((self.budget.limit() / 16) as usize);
+        let most = SPARE_BYTES.min(self.budget.limit() / 2) as usize;
         let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
         let bytes = |s: &Spare<T>| s.0.capacity() * size_of::<T>();
         spares.push(block);
@@ -87,31 +88,6 @@ impl<T: Real> Drop for Held<T> {
     }
 }
 
-/// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
-const LARGE: u64 = 4 << 20;
-
-/// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
-#[cfg(target_os = "linux")]
-fn large_pages(start: *mut u8, bytes: u64) {
-    const PAGE: usize = 4096;
-    const HUGE: i32 = 14;
-    // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
-    unsafe extern "C" {
-        fn madvise(start: *mut std::ffi::c_void, len: usize, advice: i32) -> i32;
-    }
-    if bytes < LARGE {
-        return;
-    }
-    let skip = start.align_offset(PAGE);
-    let len = (bytes as usize).saturating_sub(skip) / PAGE * PAGE;
-    // SAFETY: the range lies within one allocation of `bytes` at `start`, and the advice changes no content.
-    unsafe { madvise(start.add(skip).cast(), len, HUGE) };
-}
-
-/// Elsewhere pages are as the system makes them.
-#[cfg(not(target_os = "linux"))]
-fn large_pages(_: *mut u8, _: u64) {}
-
 impl<T: Real> Held<T> {
     /// `len` numbers for the caller to overwrite: of a block that waited, or zeros straight from the system, where the threads
     /// that fill them fault the pages in.
@@ -123,13 +99,11 @@ impl<T: Real> Held<T> {
         if bytes >= KEPT as u64
             && let Some((mut items, taken)) = room.again::<T>(len)
         {
-            // SAFETY: the block was allocated by `fresh` with as many zeros as its capacity, so all of it is initialised.
-            unsafe { items.set_len(items.capacity()) };
-            items.truncate(len);
+            items.resize(len);
             return Ok(Held { items, taken: Some(taken), home: Some(room.clone()) });
         }
         let taken = Some(room.reserve(bytes, purpose)?);
-        let items = fresh(len).ok_or_else(|| {
+        let items = Block::zeros(len).ok_or_else(|| {
             Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
                 .remedy("close other programs or give a smaller --memory, so that the network is sliced")
         })?;
@@ -150,21 +124,4 @@ impl<T: Real> Held<T> {
         }
         Ok(out)
     }
-}
-
-/// `len` zeros, or `None` where the system has no more memory.
-fn fresh<T: Real>(len: usize) -> Option<Vec<T>> {
-    if len == 0 {
-        return Some(Vec::new());
-    }
-    let layout = std::alloc::Layout::array::<T>(len).ok()?;
-    // SAFETY: the layout has a size above zero.
-    let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T>();
-    if start.is_null() {
-        return None;
-    }
-    large_pages(start.cast(), layout.size() as u64);
-    // SAFETY: `start` was allocated by the global allocator for `len` items of `T`, and zero bits are the number 0 of f32
-    // and f64, the only types that implement `Real`.
-    Some(unsafe { Vec::from_raw_parts(start, len, len) })
 }

@@ -1,40 +1,54 @@
 //! Contraction of two tables as a batch of matrix products, packed straight from any layout (no transposed copies).
+//!
+//! Products whose entries share lines of memory are taken together, so that every line is read and written once. A deep product
+//! with a small result is split along its depth, in parts that depend on its size alone.
 
+use super::block::Block;
 use super::micro::{COLUMNS, ROWS};
+use super::pack::{Form, Panels, Picked, pack};
+use super::places::Places;
 use super::real::Real;
-use super::shape::{Digit, Shape, offsets};
+use super::shape::{Digit, Shape};
 use super::spread::spread;
-use super::target::Target;
+use super::target::{Put, Target};
+use rayon::prelude::*;
+use std::ops::Range;
 
-/// Depth of a packed block.
+/// Packed columns.
+const WIDE: Form = Form { width: COLUMNS, unit: COLUMNS };
+/// Depth of a packed block of one product, and of several together.
 const DEPTH: usize = 256;
-/// Rows of a packed block.
-const BLOCK_ROWS: usize = 240;
-/// Columns of a packed block.
+const SHORT_DEPTH: usize = 128;
+/// Most products that are taken together because they share lines, and entries of more that lie near each other.
+const TOGETHER: usize = 16;
+const HELD: usize = 96 << 10;
+/// Entries within which products lie near each other.
+const NEAR: usize = 512;
+/// Entries of a packed block of rows: it stays in the second cache.
+const BLOCK: usize = 240 * DEPTH;
+/// Columns of a packed block of one product.
 const BLOCK_COLUMNS: usize = 1024;
-/// Rows between two lines of the result that are asked for ahead.
+/// Entries of a line of the result, at least.
 const LINE: usize = 8;
 /// Multiply-adds that one task should hold.
 const TASK: usize = 1 << 22;
-
-/// Entries within which a change of the batch makes every pass read or write only part of what memory brings.
-const NEAR: usize = 64;
+/// Depth of the least part of a deep product, most parts, and entries that the parts' results may take together.
+const PART: usize = 512;
+const PARTS: usize = 64;
+const PART_ENTRIES: usize = 1 << 20;
 
 /// Predicted time of products of matrices over that of their arithmetic: what packing both inputs and storing the result adds.
-/// Entries that lie side by side go by vectors, others one by one, and those between entries of other products from afar.
+/// Entries that lie side by side go by vectors, others one by one.
 pub fn cost(shape: &Shape) -> f64 {
     let stride = |d: &Digit, table: usize| if table < 2 { d.strides[table] } else { d.out };
     let entry = |table: usize| {
-        let own = shape.digits.iter().filter(|d| stride(d, table) > 0);
-        let fastest = own.clone().next_back();
-        match own.clone().any(|d| role(d) == Role::Batch && stride(d, table) < NEAR) {
-            true => 48.0,
-            false if fastest.is_some_and(|d| d.card >= 8 && role(d) != Role::Depth) => 4.0,
-            false => 12.0,
-        }
+        let fastest = shape.digits.iter().rfind(|d| stride(d, table) > 0);
+        if fastest.is_some_and(|d| d.card >= LINE && role(d) != Role::Batch) { 4.0 } else { 20.0 }
     };
     let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card as f64).product::<f64>();
-    1.0 + entry(0) / size(Role::Second) + entry(1) / size(Role::First) + entry(2) / size(Role::Depth)
+    let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
+    let padded = |x: f64| (x / LINE as f64).ceil() * LINE as f64 / x;
+    padded(m) * padded(n) + entry(0) / n + entry(1) / m + entry(2) / k.min(SHORT_DEPTH as f64)
 }
 
 /// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every table.
@@ -43,14 +57,17 @@ pub struct Matrices {
     swap: bool,
     rows: Side,
     columns: Side,
-    depth: (Vec<usize>, Vec<usize>),
-    batch: Vec<[usize; 3]>,
+    depth: [Places; 2],
+    /// Groups of products, by their offsets in the inputs and the result.
+    batch: [Places; 3],
+    /// Products of a group, which share lines of memory.
+    group: Vec<[usize; 3]>,
 }
 
 #[derive(Debug)]
 struct Side {
-    input: Vec<usize>,
-    out: Vec<usize>,
+    input: Places,
+    out: Places,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,6 +89,14 @@ fn role(d: &Digit) -> Role {
     }
 }
 
+/// A block of products of one group.
+struct Part {
+    group: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    depth: Range<usize>,
+}
+
 impl Matrices {
     /// `shape` as matrix products, where that is both possible and worth it.
     pub fn of(shape: &Shape) -> Option<Self> {
@@ -89,182 +114,223 @@ impl Matrices {
             Role::First => false,
             _ => n > m,
         };
-        let list = |r: Role, stride: &dyn Fn(&Digit) -> usize| {
-            let digits: Vec<(usize, usize)> =
-                shape.digits.iter().filter(|d| role(d) == r).map(|d| (d.card, stride(d))).collect();
-            offsets(&digits)
+        let list = |digits: &[Digit], r: Role, stride: &dyn Fn(&Digit) -> usize| {
+            let own = digits.iter().filter(|d| role(d) == r);
+            Places::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
         };
-        let side = |r: Role, input: usize| Side { input: list(r, &|d| d.strides[input]), out: list(r, &|d| d.out) };
-        let (first, second) = (side(Role::First, 0), side(Role::Second, 1));
-        let depth = (
-            list(Role::Depth, &|d| d.strides[usize::from(swap)]),
-            list(Role::Depth, &|d| d.strides[usize::from(!swap)]),
-        );
-        let (a, b) = (
-            list(Role::Batch, &|d| d.strides[usize::from(swap)]),
-            list(Role::Batch, &|d| d.strides[usize::from(!swap)]),
-        );
-        let c = list(Role::Batch, &|d| d.out);
-        let batch = (0..c.len()).map(|i| [a[i], b[i], c[i]]).collect();
-        let (rows, columns) = if swap { (second, first) } else { (first, second) };
-        Some(Matrices { swap, rows, columns, depth, batch })
+        let (x, y) = (usize::from(swap), usize::from(!swap));
+        let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
+        let [row, column] = if swap { tables } else { sides };
+        let all = &shape.digits[..];
+        let side =
+            |r: Role, input: usize| Side { input: list(all, r, &|d| d.strides[input]), out: list(all, r, &|d| d.out) };
+        let products = |digits: &[Digit]| {
+            let [a, b] = [x, y].map(|input| list(digits, Role::Batch, &|d| d.strides[input]));
+            [a, b, list(digits, Role::Batch, &|d| d.out)]
+        };
+        let (far, near) = together(shape);
+        Some(Matrices {
+            swap,
+            rows: side(row, x),
+            columns: side(column, y),
+            depth: [x, y].map(|input| list(all, Role::Depth, &|d| d.strides[input])),
+            batch: products(&far),
+            group: {
+                let near = products(&near);
+                (0..near[0].len()).map(|i| near.each_ref().map(|places| places.at(i))).collect()
+            },
+        })
     }
     /// Writes all products to `out`: sums, or maxima of non-negative numbers.
     pub fn run<T: Real>(&self, inputs: [&[T]; 2], max: bool, out: &mut [T]) {
-        let [a, b] = if self.swap { [inputs[1], inputs[0]] } else { inputs };
-        let target = Target::new(out);
-        let (m, n, k) = (self.rows.input.len(), self.columns.input.len(), self.depth.0.len());
-        let per_product = m * n * k;
-        if per_product * 2 > TASK {
-            let strip = (TASK / (k * n.min(BLOCK_COLUMNS)))
-                .next_multiple_of(BLOCK_ROWS)
-                .min(m.div_ceil(2).next_multiple_of(24))
-                .max(24);
-            let tasks: Vec<(usize, usize, usize)> = (0..self.batch.len())
-                .flat_map(|g| {
-                    (0..n).step_by(BLOCK_COLUMNS).flat_map(move |c| (0..m).step_by(strip).map(move |r| (g, c, r)))
-                })
-                .collect();
-            spread(tasks.len(), per_product, Buffers::default, |buffers, task| {
-                let (g, c, r) = tasks[task];
-                self.product(a, b, g, r..(r + strip).min(m), c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
-            });
-            return;
+        let inputs = if self.swap { [inputs[1], inputs[0]] } else { inputs };
+        let (m, n, depth) = (self.rows.input.len(), self.columns.input.len(), self.depth[0].len());
+        let work = m * n * depth * self.group.len();
+        let least = if work > TASK / 2 { 4 } else { 1 };
+        let parts = (depth / PART).min(PARTS).min(PART_ENTRIES / out.len().max(1));
+        if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
+            return self.deep(inputs, max, parts, out);
         }
-        let group = (TASK / per_product).max(1);
-        let work = per_product * self.batch.len();
-        spread(self.batch.len().div_ceil(group), work, Buffers::default, |buffers, task| {
-            for g in task * group..((task + 1) * group).min(self.batch.len()) {
-                for c in (0..n).step_by(BLOCK_COLUMNS) {
-                    self.product(a, b, g, 0..m, c..(c + BLOCK_COLUMNS).min(n), max, buffers, &target);
-                }
+        let strip = (TASK / (depth * self.group.len() * n.min(BLOCK_COLUMNS)))
+            .next_multiple_of(240)
+            .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
+            .max(ROWS * LINE);
+        let (strip, wide) = if self.batch[0].len() < least { (strip, self.wide()) } else { (m, self.wide()) };
+        let tasks: Vec<(usize, usize)> =
+            (0..n).step_by(wide).flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r))).collect();
+        let several = if tasks.len() > 1 { 1 } else { (TASK / work).max(1) };
+        let target = Target::new(out);
+        let count = (self.batch[0].len() * tasks.len()).div_ceil(several);
+        spread(count, work * self.batch[0].len(), Panels::default, |panels, task| {
+            for one in task * several..((task + 1) * several).min(self.batch[0].len() * tasks.len()) {
+                let (c, r) = tasks[one % tasks.len()];
+                let part = Part {
+                    group: one / tasks.len(),
+                    rows: r..(r + strip).min(m),
+                    columns: c..(c + wide).min(n),
+                    depth: 0..depth,
+                };
+                self.part(inputs, &part, max, panels, &target);
             }
+            target.settle();
         });
     }
-    /// One block of rows and columns of product `g`, over the whole depth.
-    #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
-    fn product<T: Real>(
-        &self,
-        a: &[T],
-        b: &[T],
-        g: usize,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-        max: bool,
-        buffers: &mut Buffers<T>,
-        out: &Target<T>,
-    ) {
-        let [base_a, base_b, base_c] = self.batch[g];
-        let depth = self.depth.0.len();
-        for k in (0..depth).step_by(DEPTH) {
-            let ks = k..(k + DEPTH).min(depth);
-            pack(
-                &b[base_b..],
-                &self.columns.input[columns.clone()],
-                &self.depth.1[ks.clone()],
-                COLUMNS,
-                &mut buffers.b,
-            );
-            for r in (rows.start..rows.end).step_by(BLOCK_ROWS) {
-                let rs = r..(r + BLOCK_ROWS).min(rows.end);
-                pack(
-                    &a[base_a..],
-                    &self.rows.input[rs.clone()],
-                    &self.depth.0[ks.clone()],
-                    ROWS * T::LANES,
-                    &mut buffers.a,
-                );
-                self.block(rs, columns.clone(), ks.len(), k > 0, base_c, max, buffers, out);
+    /// Splits the depth; partial results are merged in order.
+    fn deep<T: Real>(&self, inputs: [&[T]; 2], max: bool, parts: usize, out: &mut [T]) {
+        let depth = self.depth[0].len();
+        let one = |p: usize| {
+            let mut to = Block::default();
+            to.at_least(out.len());
+            let target = Target::new(&mut to);
+            let part = Part {
+                group: 0,
+                rows: 0..self.rows.input.len(),
+                columns: 0..self.columns.input.len(),
+                depth: p * depth / parts..(p + 1) * depth / parts,
+            };
+            self.part(inputs, &part, max, &mut Panels::default(), &target);
+            target.settle();
+            to
+        };
+        let sums: Vec<Block<T>> = (0..parts).into_par_iter().map(one).collect();
+        for (p, part) in sums.iter().enumerate() {
+            let how = if p == 0 { Put::Over } else { Put::more(max) };
+            Target::new(out).run(0, &part[..out.len()], how);
+        }
+    }
+    /// Columns of a packed block.
+    fn wide(&self) -> usize {
+        let deepest = self.depth[0].len().min(self.most());
+        (BLOCK_COLUMNS * DEPTH / deepest / self.group.len() / COLUMNS).max(1) * COLUMNS
+    }
+    /// Depth of a packed block, at most.
+    fn most(&self) -> usize {
+        if self.group.len() == 1 { DEPTH } else { SHORT_DEPTH }
+    }
+    /// Some rows and columns of the products of a group, over part of the depth.
+    fn part<T: Real>(&self, [a, b]: [&[T]; 2], part: &Part, max: bool, panels: &mut Panels<T>, out: &Target<T>) {
+        let base = self.batch.each_ref().map(|places| places.at(part.group));
+        let many = self.group.len();
+        let most = self.most();
+        let high = Form { width: ROWS * T::LANES, unit: T::LANES };
+        let deepest = part.depth.len().min(most);
+        let block_rows = (BLOCK / deepest / many / high.width).max(1) * high.width;
+        let mut offsets = std::mem::take(&mut panels.offsets);
+        let [of_rows, of_columns] = &mut offsets;
+        self.columns.input.list(part.columns.clone(), &mut of_columns[0]);
+        self.columns.out.list(part.columns.clone(), &mut of_columns[2]);
+        for k in part.depth.clone().step_by(most) {
+            let ks = k..(k + most).min(part.depth.end);
+            self.depth[0].list(ks.clone(), &mut of_rows[1]);
+            self.depth[1].list(ks.clone(), &mut of_columns[1]);
+            let columns = Picked { rows: &of_columns[0], depth: &of_columns[1] };
+            panels.b.at_least(many * WIDE.entries(columns.rows.len(), ks.len()));
+            pack(b, self.group.iter().map(|product| base[1] + product[1]), columns, WIDE, &mut panels.b);
+            let put = match (k > part.depth.start, ks.end == part.depth.end) {
+                (true, _) => Put::more(max),
+                (false, true) => Put::Last,
+                (false, false) => Put::Over,
+            };
+            for r in part.rows.clone().step_by(block_rows) {
+                let rs = r..(r + block_rows).min(part.rows.end);
+                self.rows.input.list(rs.clone(), &mut of_rows[0]);
+                self.rows.out.list(rs, &mut of_rows[2]);
+                let rows = Picked { rows: &of_rows[0], depth: &of_rows[1] };
+                panels.a.at_least(many * high.entries(rows.rows.len(), ks.len()));
+                pack(a, self.group.iter().map(|product| base[0] + product[0]), rows, high, &mut panels.a);
+                let tiles =
+                    Tiles { base: base[2], rows: &of_rows[2], columns: &of_columns[2], depth: ks.len(), put, max };
+                self.block(&tiles, panels, out);
             }
         }
+        panels.offsets = offsets;
     }
     /// All register tiles of one packed block.
-    #[expect(clippy::too_many_arguments, reason = "the coordinates of a block")]
-    fn block<T: Real>(
-        &self,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-        depth: usize,
-        more: bool,
-        base: usize,
-        max: bool,
-        buffers: &mut Buffers<T>,
-        out: &Target<T>,
-    ) {
+    fn block<T: Real>(&self, tiles: &Tiles<'_>, panels: &Panels<T>, out: &Target<T>) {
         let height = ROWS * T::LANES;
-        let mut tile = [T::default(); 3 * 16 * COLUMNS];
-        for (j, c) in columns.clone().step_by(COLUMNS).enumerate() {
-            let packed_b = &buffers.b[j * COLUMNS * depth..][..COLUMNS * depth];
-            let cols = &self.columns.out[c..(c + COLUMNS).min(columns.end)];
-            let mut at = 0;
-            for r in rows.clone().step_by(height) {
-                let these = &self.rows.out[r..(r + height).min(rows.end)];
-                let vectors = these.len().div_ceil(T::LANES);
+        let Tiles { depth, put, max, .. } = *tiles;
+        let high = Form { width: height, unit: T::LANES };
+        let apart = [high.entries(tiles.rows.len(), depth), WIDE.entries(tiles.columns.len(), depth)];
+        let mut tile = Tile([T::default(); ROWS * 16 * COLUMNS]);
+        let Tiles { rows, columns, .. } = *tiles;
+        // Rows between two lines of the result.
+        let line = rows.get(1).map_or(1, |next| (LINE / (next - rows[0]).max(1)).max(1));
+        let past = put == Put::Last && out.past() && rows.chunks(LINE).all(straight);
+        for (j, columns) in columns.chunks(COLUMNS).enumerate() {
+            for (i, rows) in rows.chunks(height).enumerate() {
+                let vectors = rows.len().div_ceil(T::LANES);
                 let width = vectors * T::LANES;
-                cols.iter().for_each(|c| these.iter().step_by(LINE).for_each(|r| out.ask(base + c + r)));
-                T::tile(vectors, depth, &buffers.a[at..at + width * depth], packed_b, max, &mut tile);
-                at += width * depth;
-                store(out, base, [these, cols], &tile, width, (more, max));
+                for (g, product) in self.group.iter().enumerate() {
+                    let base = tiles.base + product[2];
+                    if g == 0 && !past {
+                        columns.iter().for_each(|c| rows.iter().step_by(line).for_each(|r| out.ask(base + c + r)));
+                    }
+                    let a = &panels.a[g * apart[0] + i * height * depth..][..width * depth];
+                    let b = &panels.b[g * apart[1] + j * COLUMNS * depth..][..COLUMNS * depth];
+                    T::tile(vectors, depth, a, b, max, &mut tile.0);
+                    store(out, base, [rows, columns], &tile.0, width, put);
+                }
             }
         }
     }
 }
 
-#[derive(Default)]
-struct Buffers<T> {
-    a: Vec<T>,
-    b: Vec<T>,
+/// The tiles of a packed block.
+struct Tiles<'a> {
+    base: usize,
+    rows: &'a [usize],
+    columns: &'a [usize],
+    depth: usize,
+    put: Put,
+    max: bool,
 }
 
-/// Packs rows at `offsets` over `depth` into panels of `width` rows, depth slowest within a panel. The last panel is as wide
-/// as whole vectors need (columns: always `width`), padded with zeros.
-fn pack<T: Real>(from: &[T], offsets: &[usize], depth: &[usize], width: usize, to: &mut Vec<T>) {
-    let unit = if width == COLUMNS { COLUMNS } else { T::LANES };
-    let len = (offsets.len() / width * width + (offsets.len() % width).next_multiple_of(unit)) * depth.len();
-    if to.len() < len {
-        to.resize(len, T::default());
+/// A register tile in memory, by whole lines.
+#[repr(align(64))]
+struct Tile<T>([T; ROWS * 16 * COLUMNS]);
+
+/// The batch as digits between groups and digits within one: those whose entries share lines in some table.
+fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
+    let (mut far, mut near, mut len) = (Vec::new(), Vec::new(), 1);
+    let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card).product::<usize>();
+    let small = HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
+    for d in shape.digits.iter().rev().filter(|d| role(d) == Role::Batch) {
+        let least = d.strides[0].min(d.strides[1]).min(d.out);
+        let shares_lines = if least < LINE { TOGETHER } else { 1 };
+        let most = if least < NEAR { small.max(shares_lines) } else { 1 };
+        let part = (1..=most / len).rev().find(|p| d.card.is_multiple_of(*p)).unwrap_or(1);
+        let mut slow = Digit { card: d.card / part, out: d.out * part, ..*d };
+        slow.strides.iter_mut().for_each(|s| *s *= part);
+        len *= part;
+        near.push(Digit { card: part, ..*d });
+        far.push(slow);
     }
-    let mut rest = &mut to[..len];
-    for rows in offsets.chunks(width) {
-        let padded = rows.len().next_multiple_of(unit);
-        let (panel, others) = rest.split_at_mut(padded * depth.len());
-        rest = others;
-        let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
-        pack_panel(from, rows, depth, straight, panel);
-    }
+    far.reverse();
+    near.reverse();
+    (far, near)
 }
 
-/// One panel, depth by depth; `straight` rows lie side by side.
-fn pack_panel<T: Real>(from: &[T], rows: &[usize], depth: &[usize], straight: bool, panel: &mut [T]) {
-    let last = rows.iter().copied().max().unwrap_or(0);
-    for (k, to) in depth.iter().zip(panel.chunks_exact_mut(panel.len() / depth.len())) {
-        let from = &from[*k..][..=last];
-        let (to, pad) = to.split_at_mut(rows.len());
-        if straight {
-            to.copy_from_slice(&from[rows[0]..]);
-        } else {
-            // SAFETY: no row is above `last`, which is within `from`.
-            to.iter_mut().zip(rows).for_each(|(t, o)| *t = unsafe { *from.get_unchecked(*o) });
-        }
-        pad.fill(T::default());
-    }
+/// Whether ascending offsets lie side by side.
+fn straight(rows: &[usize]) -> bool {
+    rows[rows.len() - 1] == rows[0] + rows.len() - 1
 }
 
 /// Stores a tile of `width` rows a column.
-fn store<T: Real>(
-    out: &Target<T>,
-    base: usize,
-    [rows, cols]: [&[usize]; 2],
-    tile: &[T],
-    width: usize,
-    (more, max): (bool, bool),
-) {
-    let straight = rows[rows.len() - 1] == rows[0] + rows.len() - 1;
-    for (col, from) in cols.iter().zip(tile.chunks(width)) {
-        if straight {
-            out.run(base + col + rows[0], &from[..rows.len()], more, max);
-        } else {
-            out.scatter(base + col, rows, from, more, max);
+fn store<T: Real>(out: &Target<T>, base: usize, [rows, cols]: [&[usize]; 2], tile: &[T], width: usize, put: Put) {
+    if straight(rows) {
+        for (col, from) in cols.iter().zip(tile.chunks(width)) {
+            out.run(base + col + rows[0], &from[..rows.len()], put);
+        }
+        return;
+    }
+    for (at, rows) in rows.chunks(LINE).enumerate() {
+        let run = straight(rows);
+        for (col, from) in cols.iter().zip(tile.chunks(width)) {
+            let from = &from[at * LINE..][..rows.len()];
+            match run {
+                true => out.run(base + col + rows[0], from, put),
+                false => out.scatter(base + col, rows, from, put),
+            }
         }
     }
 }

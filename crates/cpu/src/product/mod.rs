@@ -1,5 +1,6 @@
 //! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
 
+pub mod block;
 pub mod bucket;
 pub mod contract;
 pub mod engine;
@@ -9,7 +10,9 @@ mod lanes;
 mod logs;
 pub mod matrix;
 mod micro;
+mod pack;
 mod pick;
+mod places;
 pub mod real;
 mod rows;
 pub mod scaled;

@@ -4,8 +4,10 @@ use super::real::Real;
 
 /// Most lanes of a vector.
 pub const MOST: usize = 16;
-/// Places between the request for a line of memory and its use.
+/// Places between the request for a line of memory and its use, at most, and vectors. Places are often powers of two apart: more
+/// lines than this would push each other out of the nearest cache.
 const AHEAD: usize = 16;
+const VECTORS: usize = 32;
 
 /// Where the entries of a vector lie in a table.
 #[derive(Debug)]
@@ -66,12 +68,12 @@ pub struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The place that is visited [`AHEAD`] visits after the `i`th.
+    /// The place that is visited `many` visits after the `i`th.
     #[inline(always)]
-    fn ahead(&self, i: usize) -> usize {
-        match self.offsets.get(i + AHEAD) {
+    fn ahead(&self, i: usize, many: usize) -> usize {
+        match self.offsets.get(i + many) {
             Some(offset) => self.base + offset,
-            None => self.next + self.offsets[(i + AHEAD - self.offsets.len()).min(self.offsets.len() - 1)],
+            None => self.next + self.offsets[(i + many - self.offsets.len()).min(self.offsets.len() - 1)],
         }
     }
 }
@@ -118,9 +120,10 @@ macro_rules! pick {
         fn $avx(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
             use std::arch::x86_64::*;
             let reach = picks.iter().map(|p| p.first + p.last).max().unwrap_or(0);
+            let ahead = (VECTORS / picks.len().max(1)).clamp(2, AHEAD);
             let wide = picks.len().saturating_sub(1) * steps.apart + $lanes;
             for (i, offset) in places.offsets.iter().enumerate() {
-                let (place, next) = (places.base + offset, places.ahead(i));
+                let (place, next) = (places.base + offset, places.ahead(i, ahead));
                 let at = steps.of(i);
                 assert!(place + reach < from.len() && at + wide <= to.len(), "offset beyond a table");
                 for (v, pick) in picks.iter().enumerate() {

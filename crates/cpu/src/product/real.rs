@@ -40,12 +40,17 @@ pub trait Real:
     /// `tile[row][column][lane] = fold over k of a[k][row][lane] * b[k][column][lane]` for `sides.0` rows and `sides.1` columns;
     /// see [`super::micro`].
     fn vector_tile(sides: (usize, usize), depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]);
+    /// `to[k · apart + r] = from[r][k]` for eight rows and depths; see [`super::pack`].
+    ///
+    /// # Safety
+    /// Eight entries lie at each of `from`, and the places are within `to`.
+    unsafe fn square(from: [*const Self; 8], to: *mut Self, apart: usize);
     /// Copies the vectors that `picks` name at each of `places`; see [`super::pick`].
     fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]);
 }
 
 macro_rules! real {
-    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $vectors:path, $pick:path) => {
+    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $vectors:path, $pick:path, $square:path) => {
         impl Real for $t {
             const LIMIT: i32 = $limit;
             const LANES: usize = $lanes;
@@ -72,11 +77,33 @@ macro_rules! real {
             fn vector_tile(sides: (usize, usize), depth: usize, a: &[Self], b: &[Self], max: bool, tile: &mut [Self]) {
                 $vectors(sides, depth, a, b, max, tile)
             }
+            unsafe fn square(from: [*const Self; 8], to: *mut Self, apart: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $square(from, to, apart) }
+            }
             fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]) {
                 $pick(from, places, picks, steps, to)
             }
         }
     };
 }
-real!(f64, doubles, 1000, 8, super::micro::tile_f64, super::micro::vectors_f64, super::pick::pick_f64);
-real!(f32, singles, 120, 16, super::micro::tile_f32, super::micro::vectors_f32, super::pick::pick_f32);
+real!(
+    f64,
+    doubles,
+    1000,
+    8,
+    super::micro::tile_f64,
+    super::micro::vectors_f64,
+    super::pick::pick_f64,
+    super::pack::square_f64
+);
+real!(
+    f32,
+    singles,
+    120,
+    16,
+    super::micro::tile_f32,
+    super::micro::vectors_f32,
+    super::pick::pick_f32,
+    super::pack::square
+);

@@ -79,19 +79,20 @@ impl<T: Real> Scaled<T> {
         })
     }
     fn from_logs(picked: &Picked<'_>, room: &Room) -> Result<Self> {
-        let mut logs = Held::blank(picked.len(), room, "a table")?;
-        picked.copy(&mut logs.items, |v| v);
-        let (low, high) = log_range(&logs.items);
+        // Bounds over the whole table hold for what is picked from it.
+        let (low, high) = log_range(picked.values);
         if low > high {
-            return Self::of(&vec![0.0; logs.items.len()], room);
+            return Self::of(&vec![0.0; picked.len()], room);
         }
         let (low, high) = (low * std::f64::consts::LOG2_E, high * std::f64::consts::LOG2_E);
         if (high - low) / 2.0 >= f64::from(T::LIMIT) - 2.0 {
+            let mut logs = Held::blank(picked.len(), room, "a table")?;
+            picked.copy(&mut logs.items, |v| v);
             return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
         }
         let middle = ((low + high) / 2.0).round();
-        let mut items = Held::blank(logs.items.len(), room, "a table")?;
-        exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
+        let mut items = Held::blank(picked.len(), room, "a table")?;
+        picked.exponentials(middle * std::f64::consts::LN_2, &mut items.items);
         Ok(Scaled {
             data: Data::Linear(items),
             exponent: middle as i64,

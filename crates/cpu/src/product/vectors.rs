@@ -1,11 +1,13 @@
 //! Products of matrices whose entries are vectors. A vector is neighbours of the result, whatever variables they differ in, so
 //! that any interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs to match.
 
+use super::block::Block;
+use super::pack::Panels;
 use super::pick::{Pick, Places, Steps};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
-use super::target::Target;
+use super::target::{Put, Target};
 
 /// Depth of a packed block.
 const DEPTH: usize = 64;
@@ -169,20 +171,21 @@ impl Vectors {
         let strip = strip.next_multiple_of(COLUMNS).min(columns);
         let parts = [vectors.div_ceil(beside), rows.div_ceil(ROWS), columns.div_ceil(strip)];
         let work = rows * columns * depth * self.batch.len() * self.run;
-        spread(self.batch.len() * parts.iter().product::<usize>(), work, Buffers::default, |buffers, task| {
+        spread(self.batch.len() * parts.iter().product::<usize>(), work, Panels::default, |buffers, task| {
             let (c, task) = (task % parts[2], task / parts[2]);
             let (r, task) = (task % parts[1], task / parts[1]);
             let (v, g) = (task % parts[0], task / parts[0]);
-            let block = Block {
+            let block = Part {
                 base: self.batch[g],
                 vectors: v * beside..((v + 1) * beside).min(vectors),
                 rows: r * ROWS..((r + 1) * ROWS).min(rows),
                 columns: c * strip..((c + 1) * strip).min(columns),
             };
             self.block([a, b], &block, max, buffers, &target);
+            target.settle();
         });
     }
-    fn block<T: Real>(&self, [a, b]: [&[T]; 2], block: &Block, max: bool, buffers: &mut Buffers<T>, out: &Target<T>) {
+    fn block<T: Real>(&self, [a, b]: [&[T]; 2], block: &Part, max: bool, buffers: &mut Panels<T>, out: &Target<T>) {
         let [base_a, base_b, _] = block.base;
         let picks = [0, 1].map(|input| &self.picks[input][block.vectors.clone()]);
         for k in (0..self.depth[0].len()).step_by(DEPTH) {
@@ -192,24 +195,29 @@ impl Vectors {
             for c in block.columns.clone().step_by(COLUMNS) {
                 let columns = c..(c + COLUMNS).min(block.columns.end);
                 pack(&b[base_b..], picks[1], &self.columns[0][columns.clone()], of_b, self.tile.1, &mut buffers.b);
-                self.tiles(block, columns, of_a.len(), (k > 0, max), buffers, out);
+                let put = match (k > 0, k + DEPTH >= self.depth[0].len()) {
+                    (true, _) => Put::more(max),
+                    (false, true) => Put::Last,
+                    (false, false) => Put::Over,
+                };
+                self.tiles(block, columns, of_a.len(), (put, max), buffers, out);
             }
         }
     }
     /// All register tiles of packed blocks.
     fn tiles<T: Real>(
         &self,
-        block: &Block,
+        block: &Part,
         columns: std::ops::Range<usize>,
         depth: usize,
-        (more, max): (bool, bool),
-        buffers: &Buffers<T>,
+        (put, max): (Put, bool),
+        buffers: &Panels<T>,
         out: &Target<T>,
     ) {
         let (high, wide) = self.tile;
         let (panel_a, panel_b) = (panel::<T>(depth, high), panel::<T>(depth, wide));
         let (rows, columns) = (&self.rows[1][block.rows.clone()], &self.columns[1][columns]);
-        let mut tile = [T::default(); 16 * 16];
+        let mut tile = Tile([T::default(); 16 * 16]);
         for (at, v) in block.vectors.clone().enumerate() {
             let lanes = T::LANES.min(self.run - v * T::LANES);
             let a = &buffers.a[at * rows.len().div_ceil(high) * panel_a..];
@@ -218,13 +226,15 @@ impl Vectors {
                 for (j, columns) in columns.chunks(wide).enumerate() {
                     let (a, b) = (&a[i * panel_a..][..panel_a], &b[j * panel_b..][..panel_b]);
                     let base = block.base[2] + v * T::LANES;
-                    rows.iter().for_each(|r| columns.iter().for_each(|c| out.ask(base + r + c)));
-                    T::vector_tile(self.tile, depth, a, b, max, &mut tile);
-                    for (row, from) in rows.iter().zip(tile.chunks(wide * T::LANES)) {
+                    if put != Put::Last || !out.past() {
+                        rows.iter().for_each(|r| columns.iter().for_each(|c| out.ask(base + r + c)));
+                    }
+                    T::vector_tile(self.tile, depth, a, b, max, &mut tile.0);
+                    for (row, from) in rows.iter().zip(tile.0.chunks(wide * T::LANES)) {
                         for (column, from) in columns.iter().zip(from.chunks(T::LANES)) {
                             match lanes == T::LANES {
-                                true => out.run(base + row + column, &from[..T::LANES], more, max),
-                                false => out.run(base + row + column, &from[..lanes], more, max),
+                                true => out.run(base + row + column, &from[..T::LANES], put),
+                                false => out.run(base + row + column, &from[..lanes], put),
                             }
                         }
                     }
@@ -235,18 +245,16 @@ impl Vectors {
 }
 
 /// What a task computes.
-struct Block {
+struct Part {
     base: [usize; 3],
     vectors: std::ops::Range<usize>,
     rows: std::ops::Range<usize>,
     columns: std::ops::Range<usize>,
 }
 
-#[derive(Default)]
-struct Buffers<T> {
-    a: Vec<T>,
-    b: Vec<T>,
-}
+/// A register tile in memory, by whole lines.
+#[repr(align(64))]
+struct Tile<T>([T; 16 * 16]);
 
 /// Entries of a packed panel; a few more than it holds, so that panels do not fall on the same lines of the cache.
 fn panel<T: Real>(depth: usize, side: usize) -> usize {
@@ -255,12 +263,10 @@ fn panel<T: Real>(depth: usize, side: usize) -> usize {
 
 /// Packs the vectors at every (row, depth) into panels of `side` rows, vector by vector. Rows beyond the last keep what was
 /// there before: nothing computed with them is stored. The side that runs faster in memory goes by within the other.
-fn pack<T: Real>(from: &[T], picks: &[Pick], rows: &[usize], depth: &[usize], side: usize, to: &mut Vec<T>) {
+fn pack<T: Real>(from: &[T], picks: &[Pick], rows: &[usize], depth: &[usize], side: usize, to: &mut Block<T>) {
     let panel = panel::<T>(depth.len(), side);
     let apart = rows.len().div_ceil(side) * panel;
-    if to.len() < picks.len() * apart {
-        to.resize(picks.len() * apart, T::default());
-    }
+    to.at_least(picks.len() * apart);
     let inner_rows = rows.len() > 1 && (depth.len() == 1 || rows[1] < depth[1]);
     if inner_rows {
         let steps = Steps { group: side, far: panel, near: T::LANES, apart };

@@ -46,6 +46,8 @@ const CHAINS: usize = 4;
 const STALE: usize = 5;
 /// Above this many bits the interaction graph is kept sparse.
 const DENSE_BITS: usize = 1 << 14;
+/// Seconds of search where the greedy tree is beyond the limit and no tree has a narrower widest join.
+const SETTLED: f64 = 0.1;
 /// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
 const HOPELESS: f64 = 1e12;
 
@@ -54,10 +56,14 @@ const HOPELESS: f64 = 1e12;
 pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let seconds = |cost: f64| cost * effort.unit;
     let (mut best, mut cost) = greedy(local, weights, effort);
+    let mut most = f64::INFINITY;
     if seconds(cost) > effort.limit {
         let least = bound::visits_log2(local);
         if seconds(least.exp2()) > effort.limit {
             return Found::Hopeless(least);
+        }
+        if best.widest(local) < least + 1.0 {
+            most = SETTLED;
         }
     }
     let joins = best.children.len() - best.leaves;
@@ -66,8 +72,8 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let mut slice = 0.01f64;
     let mut stale = 0;
     loop {
-        let allowed =
-            effort.seconds.unwrap_or(if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) });
+        let worth = if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) };
+        let allowed = effort.seconds.unwrap_or(worth.min(most));
         if joins < 2 || spent + 0.5 * slice > allowed || stale >= STALE {
             return Found::Tree(best, cost);
         }

@@ -83,15 +83,22 @@ impl Topology {
     }
     /// The cost of the whole tree by `weights`.
     pub fn cost(&self, local: &Local, weights: &Weights) -> f64 {
+        self.joins(local).into_iter().map(|(union, out)| weights.join(union, out)).sum()
+    }
+    /// log2 of the configurations that the widest join visits.
+    pub fn widest(&self, local: &Local) -> f64 {
+        self.joins(local).into_iter().fold(0.0, |widest, (union, _)| widest.max(union))
+    }
+    /// log2 of the configurations that every join visits, and of the entries that it leaves.
+    fn joins(&self, local: &Local) -> Vec<(f64, f64)> {
         let scopes = self.scopes(local);
         let w = local.words;
-        (self.leaves..self.children.len())
-            .map(|at| {
-                let [a, b] = self.children[at].map(|c| c as usize);
-                let union: Vec<u64> = (0..w).map(|i| scopes[a * w + i] | scopes[b * w + i]).collect();
-                weights.join(local.log2(&union), local.log2(&scopes[at * w..][..w]))
-            })
-            .sum()
+        let join = |at: usize| {
+            let [a, b] = self.children[at].map(|c| c as usize);
+            let union: Vec<u64> = (0..w).map(|i| scopes[a * w + i] | scopes[b * w + i]).collect();
+            (local.log2(&union), local.log2(&scopes[at * w..][..w]))
+        };
+        (self.leaves..self.children.len()).map(join).collect()
     }
 }
 
