@@ -175,6 +175,9 @@ impl Lender {
 }
 
 impl Sink for Lender {
+    fn gathers(&self) -> bool {
+        self.single.is_long() || self.double.is_long()
+    }
     fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let fits = match values {
             Values::F32(run) => self.single.put(at, run),

@@ -328,7 +328,12 @@ impl<T: Typed> Sink for Places<T> {
         Ok(())
     }
     fn gathers(&self) -> bool {
-        self.items.iter().any(|place| matches!(place, Place::File(_)))
+        self.items.iter().any(|place| match place {
+            Place::File(_) => true,
+            Place::Memory(matrix) => matrix.is_long(),
+            Place::Lent(lent) => lent.0.gathers(),
+            Place::None => false,
+        })
     }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.items[fold] {

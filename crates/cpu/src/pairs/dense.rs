@@ -1,7 +1,7 @@
 //! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, or by machine code that
 //! does the same, which needs no promise that runs are disjoint.
 
-use super::store::{copies, copy};
+use super::store::{LONG, copies, copy};
 use std::alloc::Layout;
 use std::fmt::Debug;
 use std::mem::ManuallyDrop;
@@ -50,6 +50,10 @@ impl<T: Shared> SharedMatrix<T> {
         let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T::Atom>();
         // SAFETY: the allocator gave this much for this layout, and zero bits are an atomic of 0.
         (!start.is_null()).then(|| SharedMatrix(unsafe { Vec::from_raw_parts(start, len, len) }))
+    }
+    /// Whether runs should be long.
+    pub fn is_long(&self) -> bool {
+        size_of_val(self.0.as_slice()) >= LONG
     }
     /// Takes over a vector (in place).
     pub fn new(items: Vec<T>) -> Self {

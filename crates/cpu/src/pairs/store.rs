@@ -4,6 +4,9 @@
 //! elsewhere in the same result. Ordinary stores: those past the caches were measured no faster for runs of one block of
 //! columns, whose first and last lines belong to others too.
 
+/// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block of columns, each in another
+/// page, wait for memory more than they take.
+pub const LONG: usize = 64 << 20;
 /// Bytes of a vector.
 const VECTOR: usize = 32;
 
