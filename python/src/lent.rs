@@ -5,6 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use zipfold::cpu::pairs::store::LONG;
 use zipfold::cpu::pairs::{Sink, Values};
 use zipfold::{Error, Result};
 

@@ -240,7 +240,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 *y = unsafe { s.load(column.as_ptr().add(j)) };
             }
             let [even, odd] = &mut late.index;
-            let (now, before) = if late.round % 2 == 0 { (even, odd) } else { (odd, even) };
+            let (now, before) = if late.round.is_multiple_of(2) { (even, odd) } else { (odd, even) };
             let mut undecided = [0u32; A];
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);

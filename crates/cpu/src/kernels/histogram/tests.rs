@@ -190,10 +190,10 @@ fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool)
     let points = [&doubles[0], &doubles[1]];
     let mut h = Histogram::new(edges);
     let [m, n] = columns.map(|c| c.order.len());
-    let spans = if halves { vec![0..n / 2, n / 2..n] } else { vec![0..n] };
+    let middle = if halves { n / 2 } else { n };
     for rows in [0..m / 3, m / 3..m] {
-        for cols in &spans {
-            meeting.strips(&rows, cols, |strips| {
+        for cols in [0..middle, middle..n] {
+            meeting.strips(&rows, &cols, |strips| {
                 let work = Work { x: points[0], y: points[1], strips, pairs, padded: !halves };
                 h.add_strips(isa, &binning, &work);
             });
