@@ -73,6 +73,8 @@ def measure(workload, engines, turns, budget):
         names = list(found) if turn % 2 == 0 else list(reversed(found))
         for name in names:
             if turn == 0 or time.monotonic() - start < budget:
+                # Threads of another engine may spin for a while after their work.
+                time.sleep(0.3)
                 found[name].append(engines[name].ask({"turn": True})["seconds"])
     n, d = workload["x"]["rows"], workload["x"]["cols"]
     work = eval(workload["work"], {}, {"n": n, "m": workload.get("y", workload["x"])["rows"], "d": d})

@@ -1,4 +1,4 @@
-"""zipfold through its Python package, in the process: results preallocated where the face allows."""
+"""zipfold through its Python package, in the process: results preallocated and touched where the face allows."""
 
 import numpy as np
 import zipfold as zf
@@ -6,12 +6,12 @@ from inputs import edges
 
 
 def matrix(w, x, y):
-    out, params = np.zeros((len(x), len(y)), x.dtype), w.get("params", {})
+    out, params = np.ones((len(x), len(y)), x.dtype), w.get("params", {})
     return lambda: zf.cdist(x, y, w["metric"], out=out, **params)
 
 
 def condensed(w, x, y):
-    out = np.zeros(len(x) * (len(x) - 1) // 2, x.dtype)
+    out = np.ones(len(x) * (len(x) - 1) // 2, x.dtype)
     return lambda: zf.pdist(x, w["metric"], out=out)
 
 
@@ -33,7 +33,7 @@ def gauss(w, x, y):
 
 
 def angles(w, x, y):
-    question = zf.pairs(x).cells("triangle").pair("cosine_similarity").select(f"value > {w['above']}")
+    question = zf.pairs(x).cells("triangle").select(f"cosine_similarity(x, y) > {w['above']}")
     return lambda: len(question.run())
 
 

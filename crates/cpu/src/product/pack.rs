@@ -134,7 +134,7 @@ unsafe fn by_depths<T: Real>(
 ) {
     let steps = steps(depth, if parts.iter().all(|part| part.straight) { 1 } else { BUNDLE });
     let many = products.clone().count();
-    let group = (NEAREST / depth.len() / many / HIGH).max(3);
+    let group = (NEAREST / (depth.len() * many * HIGH).max(1)).max(3);
     let far = size_of_val(from) > FAR;
     for parts in parts.chunks(group) {
         let lines: usize = parts.iter().map(|part| part.lines.count_ones() as usize).sum();
