@@ -46,6 +46,14 @@ pub struct Prune {
 }
 
 impl Prune {
+    /// How rows are sorted: tiles of runs that sort them in another way are of other rows.
+    pub fn rows(self) -> String {
+        match (self.on, self.mesh) {
+            (false, _) => "as given".into(),
+            (true, None) => "boxes".into(),
+            (true, Some(mesh)) => format!("mesh {}", mesh.parts),
+        }
+    }
     /// Whether bounds are used.
     pub fn is_on(self) -> bool {
         self.on

@@ -69,7 +69,7 @@ impl Fnv {
     }
 }
 
-/// The key of a run: problem, tables, tiling (of sorted rows, if pruned), precision and share.
+/// The key of a run: problem, tables, tiling, how rows are sorted, precision and share.
 pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> String {
     let mut hash = Fnv::default();
     hash.add(serde_json::to_string(problem).unwrap_or_default().as_bytes());
@@ -78,8 +78,8 @@ pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usiz
         hash.word(table.cols() as u64);
         (0..table.rows() * table.cols()).for_each(|at| hash.word(table.elements().get(at).to_bits()));
     }
-    let pruned = plan.prune.is_on();
-    hash.add(format!("{:?} {:?} {shard:?} {pruned}", plan.tiling, plan.precision).as_bytes());
+    let rows = plan.prune.rows();
+    hash.add(format!("{:?} {:?} {shard:?} {rows}", plan.tiling, plan.precision).as_bytes());
     format!("{:016x}", hash.finish())
 }
 

@@ -29,7 +29,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
 
 /// How a plan cuts the space: shares of other cuts would overlap.
 fn cut(plan: &Plan) -> String {
-    format!("{:?} {:?} {}", plan.tiling, plan.precision, plan.prune.is_on())
+    format!("{:?} {:?} {}", plan.tiling, plan.precision, plan.prune.rows())
 }
 
 /// The problem inside the partial result called `name`.

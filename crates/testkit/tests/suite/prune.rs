@@ -248,11 +248,15 @@ fn meshes_of_columns() {
         sum = [sum[0] + left_out, sum[1] + all];
         shares(&problem, &job, &what);
         let wanted = outcome(&problem, &job, &plain("scalar", 1, 0).options()).0;
+        let mut keys = vec![];
         for parts in ["1", "2", "3", "7", "off"] {
             let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
             options.settings.insert("mesh".into(), parts.into());
             let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
             meshes += usize::from(plan.prune.mesh.is_some_and(|m| m.parts.to_string() == parts));
+            let key = zipfold::partial::key(&problem, &job, &plan, None);
+            assert!(!keys.contains(&key), "{what}, {parts} cells: tiles of other rows with the same key");
+            keys.push(key);
             let got = outcome(&problem, &job, &options).0;
             let odd = difference(&of_output(&job.folds[0], &got[0]), &of_output(&job.folds[0], &wanted[0]), same);
             assert!(odd.is_none(), "{what}, {parts} cells: {}", odd.unwrap_or_default());
