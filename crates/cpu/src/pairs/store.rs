@@ -6,7 +6,7 @@
 
 /// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block of columns, each in another
 /// page, wait for memory more than they take.
-pub const LONG: usize = 64 << 20;
+pub const LONG: usize = 256 << 20;
 /// Bytes of a vector.
 const VECTOR: usize = 32;
 
