@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use zipfold::cpu::pairs::store::LONG;
+use zipfold::cpu::pairs::store::{LONG, LONGEST, copy};
 use zipfold::cpu::pairs::{Sink, Values};
 use zipfold::{Error, Result};
 
@@ -63,7 +63,7 @@ pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bo
 
 impl Sink for Place {
     fn gathers(&self) -> bool {
-        self.len.saturating_mul(4) >= LONG
+        self.len.saturating_mul(4) >= LONGEST
     }
     fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let run = match values {
@@ -73,15 +73,16 @@ impl Sink for Place {
         if at.checked_add(run).is_none_or(|end| end > self.len) {
             return Err(Error::internal("a tile wrote beyond the array"));
         }
+        let bypass = self.len.saturating_mul(8) >= LONG;
         match (self.start, values) {
             // SAFETY: `at + run` was checked against the elements that `_owner` keeps alive, and no other thread writes this
             // run.
             (Start::F64(to), Values::F64(v)) => unsafe {
-                to.add(at).copy_from_nonoverlapping(v.as_ptr(), v.len());
+                copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },
             // SAFETY: as above.
             (Start::F32(to), Values::F32(v)) => unsafe {
-                to.add(at).copy_from_nonoverlapping(v.as_ptr(), v.len());
+                copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },
             // SAFETY: as above.
             (Start::F64(to), Values::F32(v)) => {

@@ -10,7 +10,7 @@ use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::core::problem::{AxisSpec, FoldSpec};
 use zipfold::core::{Cells, Precision};
-use zipfold::cpu::pairs::{SharedMatrix, Sink, Values};
+use zipfold::cpu::pairs::{Shared, SharedMatrix, Sink, Values};
 use zipfold::library::{Pairs, pairs};
 use zipfold::plan::Plan;
 use zipfold::plan::cost::FRESH;
@@ -116,7 +116,7 @@ fn line(workload: &Workload, args: &BenchArgs) -> Result<String> {
     let problem = problem.problem();
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
-    let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan) };
+    let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan)? };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
         let (job, machine) = ready(problem, &data, &options)?;
@@ -159,7 +159,7 @@ struct Lender {
 }
 
 impl Lender {
-    fn of(job: &Job, plan: &Plan) -> Target {
+    fn of(job: &Job, plan: &Plan) -> Result<Target> {
         let (n, m) = (job.space.n, job.space.m);
         let cells = |fold: &Fold| match fold {
             Fold::Matrix { .. } => n * m,
@@ -168,15 +168,25 @@ impl Lender {
         };
         let all = job.folds.iter().map(cells).sum::<usize>();
         let of = |precision| if plan.precision == precision { all } else { 0 };
-        let single = SharedMatrix::new(vec![1.0f32; of(Precision::F32)]);
-        let double = SharedMatrix::new(vec![1.0f64; of(Precision::F64)]);
-        Target::Lent(Lent(Arc::new(Lender { single, double })))
+        let single = written(of(Precision::F32), 1.0f32)?;
+        let double = written(of(Precision::F64), 1.0f64)?;
+        Ok(Target::Lent(Lent(Arc::new(Lender { single, double }))))
     }
+}
+
+/// `len` elements whose pages were written.
+fn written<T: Shared>(len: usize, value: T) -> Result<SharedMatrix<T>> {
+    let run = vec![value; len.min(1 << 16)];
+    let matrix = SharedMatrix::zeros(len).ok_or_else(|| Error::resource("the system has no memory for the matrix"))?;
+    for at in (0..len).step_by(run.len().max(1)) {
+        matrix.put(at, &run[..run.len().min(len - at)]);
+    }
+    Ok(matrix)
 }
 
 impl Sink for Lender {
     fn gathers(&self) -> bool {
-        self.single.is_long() || self.double.is_long()
+        self.single.gathers() || self.double.gathers()
     }
     fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let fits = match values {

@@ -330,7 +330,7 @@ impl<T: Typed> Sink for Places<T> {
     fn gathers(&self) -> bool {
         self.items.iter().any(|place| match place {
             Place::File(_) => true,
-            Place::Memory(matrix) => matrix.is_long(),
+            Place::Memory(matrix) => matrix.gathers(),
             Place::Lent(lent) => lent.0.gathers(),
             Place::None => false,
         })

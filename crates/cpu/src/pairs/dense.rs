@@ -1,18 +1,17 @@
-//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, or by machine code that
-//! does the same, which needs no promise that runs are disjoint.
+//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, which needs no promise that
+//! runs are disjoint; whole lines of long results are stored past the caches.
 
-use super::store::{LONG, copies, copy};
+use super::store::{LINE, LONG, LONGEST, stream, streams};
 use std::alloc::Layout;
 use std::fmt::Debug;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Numbers that have an atomic of their size.
 pub trait Shared: Copy {
     /// The atomic.
     type Atom: Debug + Send + Sync;
-    /// A new atomic.
-    fn atom(self) -> Self::Atom;
     /// Stores.
     fn store(self, to: &Self::Atom);
 }
@@ -21,9 +20,6 @@ macro_rules! shared {
     ($t:ty, $atom:ty) => {
         impl Shared for $t {
             type Atom = $atom;
-            fn atom(self) -> $atom {
-                <$atom>::new(self.to_bits())
-            }
             #[inline(always)]
             fn store(self, to: &$atom) {
                 to.store(self.to_bits(), Relaxed);
@@ -38,6 +34,17 @@ shared!(f64, AtomicU64);
 #[derive(Debug)]
 pub struct SharedMatrix<T: Shared>(Vec<T::Atom>);
 
+/// Stores the elements that make up whole lines past the caches; which these are.
+fn stream_lines<T: Shared>(atoms: &[T::Atom], run: &[T]) -> Range<usize> {
+    let (to, size) = (atoms.as_ptr().cast::<u8>().cast_mut(), size_of::<T>());
+    let lead = (to.align_offset(LINE) / size).min(run.len());
+    let lines = (run.len() - lead) * size / LINE;
+    // SAFETY: an atom has the size of its number and may be written through a shared reference; these lines lie within the
+    // atoms and the run. Stores of the machine by other threads to the same numbers would be as with relaxed atomics.
+    unsafe { stream(to.add(lead * size), run.as_ptr().add(lead).cast(), lines) };
+    lead..lead + lines * LINE / size
+}
+
 impl<T: Shared> SharedMatrix<T> {
     /// `len` zeros, of pages that nobody has touched; none where the system has no memory.
     pub fn zeros(len: usize) -> Option<Self> {
@@ -51,25 +58,21 @@ impl<T: Shared> SharedMatrix<T> {
         // SAFETY: the allocator gave this much for this layout, and zero bits are an atomic of 0.
         (!start.is_null()).then(|| SharedMatrix(unsafe { Vec::from_raw_parts(start, len, len) }))
     }
-    /// Whether runs should be long.
-    pub fn is_long(&self) -> bool {
-        size_of_val(self.0.as_slice()) >= LONG
-    }
-    /// Takes over a vector (in place).
-    pub fn new(items: Vec<T>) -> Self {
-        SharedMatrix(items.into_iter().map(Shared::atom).collect())
+    /// Whether the runs of a tile should come together.
+    pub fn gathers(&self) -> bool {
+        size_of_val(self.0.as_slice()) >= LONGEST
     }
     /// Writes a run at element `at`; false, and nothing written, when it reaches beyond the end.
     pub fn put(&self, at: usize, run: &[T]) -> bool {
         match self.0.get(at..at + run.len()) {
-            Some(atoms) if copies(size_of_val(run)) => {
-                // SAFETY: an atom has the size of its number and may be written through a shared reference. Stores of the
-                // machine by other threads to the same numbers would be as with relaxed atomics.
-                unsafe { copy(atoms.as_ptr().cast::<u8>().cast_mut(), run.as_ptr().cast(), size_of_val(run)) };
-                true
-            }
             Some(atoms) => {
-                atoms.iter().zip(run).for_each(|(a, v)| v.store(a));
+                let whole = match size_of_val(self.0.as_slice()) >= LONG && streams() {
+                    true => stream_lines(atoms, run),
+                    false => 0..0,
+                };
+                for rest in [0..whole.start, whole.end..run.len()] {
+                    atoms[rest.clone()].iter().zip(&run[rest]).for_each(|(a, v)| v.store(a));
+                }
                 true
             }
             None => false,

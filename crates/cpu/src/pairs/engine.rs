@@ -188,6 +188,7 @@ impl<'j, T: Element> Engine<'j, T> {
         if let Some(gather) = gather {
             gather.end(&self.kept);
         }
+        super::store::settle();
         Ok(UnitState { states: unit.states, tally: unit.tally })
     }
 }

@@ -14,5 +14,5 @@ mod sums;
 pub mod vm;
 pub mod zips;
 
-pub use dense::SharedMatrix;
+pub use dense::{Shared, SharedMatrix};
 pub use engine::{Engine, Sink, UnitState, Values};

@@ -1,71 +1,100 @@
-//! Runs of results on their way to memory.
+//! Runs of results on their way to memory. Long results bypass the caches: lines that are written whole are not read first,
+//! which halves the traffic. The runs of a tile leave the longest results together.
 //!
 //! The copies are machine code, not accesses of the language, so that they may meet relaxed atomic stores of other threads
-//! elsewhere in the same result. Ordinary stores: those past the caches were measured no faster for runs of one block of
-//! columns, whose first and last lines belong to others too.
+//! elsewhere in the same result. [`settle`] orders them before what a thread does next.
+
+/// Bytes of a result from which the caches are bypassed: more than they hold.
+pub const LONG: usize = 64 << 20;
 
 /// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block of columns, each in another
 /// page, wait for memory more than they take.
-pub const LONG: usize = 256 << 20;
-/// Bytes of a vector.
-const VECTOR: usize = 32;
+pub const LONGEST: usize = 256 << 20;
 
-/// Whether [`copy`] can copy so many bytes.
-#[inline]
-pub fn copies(bytes: usize) -> bool {
+/// Bytes of a line.
+pub const LINE: usize = 64;
+
+/// Whether [`stream`] works here.
+pub fn streams() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return bytes >= VECTOR && std::arch::is_x86_feature_detected!("avx");
+    return std::arch::is_x86_feature_detected!("avx");
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
 
-/// Copies some bytes, of which [`copies`] said that it can.
+/// Copies `bytes` bytes, whole lines past the caches where `bypass`.
 ///
 /// # Safety
 /// `from` is readable and `to` is writable for so many bytes, which do not overlap; no other thread reads or writes them
-/// meanwhile but by relaxed atomics.
-#[inline]
-pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    debug_assert!(bytes >= VECTOR);
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's promise.
-    unsafe {
-        copy_avx(to, from, bytes);
+/// meanwhile.
+pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, bypass: bool) {
+    let lead = to.align_offset(LINE).min(bytes);
+    let lines = (bytes - lead) / LINE;
+    if !bypass || lines == 0 || !streams() {
+        // SAFETY: the caller's promise.
+        return unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: the caller's promise.
+    let rest = lead + lines * LINE;
+    // SAFETY: the three parts cover the bytes once, and the middle one begins on a line.
     unsafe {
-        std::ptr::copy_nonoverlapping(from, to, bytes);
+        std::ptr::copy_nonoverlapping(from, to, lead);
+        stream(to.add(lead), from.add(lead), lines);
+        std::ptr::copy_nonoverlapping(from.add(rest), to.add(rest), bytes - rest);
+    }
+}
+
+/// Copies whole lines past the caches.
+///
+/// # Safety
+/// `from` is readable for so many lines and `to` writable, and aligned to one; they do not overlap, and [`streams`] said so.
+pub unsafe fn stream(to: *mut u8, from: *const u8, lines: usize) {
+    if lines > 0 {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's promise.
+        unsafe {
+            stream_avx(to, from, lines);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, to, lines * LINE);
+        }
     }
 }
 
 /// # Safety
-/// As [`copy`]; the processor has AVX.
+/// As [`stream`], for one line or more; the processor has AVX.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
-unsafe fn copy_avx(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise; whole vectors, and the last one again from the end.
+unsafe fn stream_avx(to: *mut u8, from: *const u8, lines: usize) {
+    // SAFETY: the caller's promise; the loop ends with the last line.
     unsafe {
         std::arch::asm!(
-            "lea {last_to}, [{to} + {bytes} - 32]",
-            "vmovups {a}, ymmword ptr [{from} + {bytes} - 32]",
-            "vmovups ymmword ptr [{last_to}], {a}",
             "2:",
-            "cmp {to}, {last_to}",
-            "jae 3f",
             "vmovups {a}, ymmword ptr [{from}]",
-            "vmovups ymmword ptr [{to}], {a}",
-            "add {from}, 32",
-            "add {to}, 32",
-            "jmp 2b",
-            "3:",
+            "vmovups {b}, ymmword ptr [{from} + 32]",
+            "vmovntps ymmword ptr [{to}], {a}",
+            "vmovntps ymmword ptr [{to} + 32], {b}",
+            "add {from}, 64",
+            "add {to}, 64",
+            "dec {lines}",
+            "jnz 2b",
             from = inout(reg) from => _,
             to = inout(reg) to => _,
-            bytes = in(reg) bytes,
-            last_to = out(reg) _,
+            lines = inout(reg) lines => _,
             a = out(ymm_reg) _,
+            b = out(ymm_reg) _,
             options(nostack),
         );
+    }
+}
+
+/// Orders the copies of this thread before all that follows.
+pub fn settle() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has this instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
     }
 }
 
@@ -76,17 +105,15 @@ mod tests {
     #[test]
     fn copies_are_whole_at_every_offset() {
         let from: Vec<u8> = (0..1000).map(|i| (i * 7 % 251) as u8).collect();
-        for (start, bytes) in
-            (0..70).flat_map(|start| [32, 33, 63, 64, 65, 95, 96, 200, 900].map(|bytes| (start, bytes)))
-        {
-            if !copies(bytes) {
-                continue;
+        for (start, bytes) in (0..70).flat_map(|start| [0, 1, 63, 64, 65, 200, 900].map(|bytes| (start, bytes))) {
+            for bypass in [false, true] {
+                let mut to = vec![0u8; 1000];
+                // SAFETY: start + bytes is at most 970.
+                unsafe { copy(to.as_mut_ptr().add(start), from.as_ptr(), bytes, bypass) };
+                settle();
+                assert!(to[..start].iter().chain(&to[start + bytes..]).all(|b| *b == 0));
+                assert_eq!(to[start..start + bytes], from[..bytes]);
             }
-            let mut to = vec![0u8; 1000];
-            // SAFETY: start + bytes is at most 970.
-            unsafe { copy(to.as_mut_ptr().add(start), from.as_ptr(), bytes) };
-            assert!(to[..start].iter().chain(&to[start + bytes..]).all(|b| *b == 0));
-            assert_eq!(to[start..start + bytes], from[..bytes]);
         }
     }
 }

@@ -64,14 +64,20 @@ impl<'j> Meshes<'j> {
         };
         let mut sweep = self.distances.sweep();
         let mut tally = Tally::default();
+        let told = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         for tile in tiles {
-            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::new(Blame::Interrupted, "interrupted"));
-            }
             // Vectors may run over the end of a span where all that follows in the column is of the tile.
             let padded = tile.cols == (0..self.job.space.m);
-            let take = |strips: &[_]| self.distances.add(&mut sweep, self.isa, strips, padded);
+            let take = |strips: &[_]| {
+                // A tile of many near points takes long: its columns are passed by once told to stop.
+                if !told() {
+                    self.distances.add(&mut sweep, self.isa, strips, padded);
+                }
+            };
             let seen = meeting.strips(&tile.rows, &tile.cols, take);
+            if told() {
+                return Err(Error::new(Blame::Interrupted, "interrupted"));
+            }
             let cells = self.job.space.count(&tile.rows, &tile.cols);
             tally.counted += cells;
             tally.skipped += cells - seen;
