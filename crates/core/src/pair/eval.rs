@@ -65,24 +65,70 @@ fn truth(yes: bool) -> f64 {
 /// One number for each pair that is evaluated at once.
 type Lanes<const L: usize> = [f64; L];
 
+/// The numbers at an operand: one for every component, or one for all.
+#[derive(Clone, Copy)]
+struct Operand<'v, const L: usize>(&'v [Lanes<L>]);
+
+impl<const L: usize> Operand<'_, L> {
+    #[inline(always)]
+    fn at(&self, k: usize) -> &Lanes<L> {
+        self.0.get(k).unwrap_or(&self.0[0])
+    }
+}
+
+/// `f` of every component; a loop of its own for each function, which the compiler can make vectors of.
 #[inline(always)]
-fn unary_lanes<const L: usize>(op: Unary, a: &Lanes<L>) -> Lanes<L> {
-    match op {
-        Unary::Neg => a.map(|a| -a),
-        Unary::Abs => a.map(f64::abs),
-        Unary::Sqrt => a.map(f64::sqrt),
-        op => a.map(|a| unary(op, a)),
+fn each<const L: usize>(out: &mut [Lanes<L>], a: Operand<'_, L>, f: impl Fn(f64) -> f64) {
+    for (k, out) in out.iter_mut().enumerate() {
+        let a = a.at(k);
+        for l in 0..L {
+            out[l] = f(a[l]);
+        }
     }
 }
 
 #[inline(always)]
-fn binary_lanes<const L: usize>(op: Binary, a: &Lanes<L>, b: &Lanes<L>) -> Lanes<L> {
+fn each_of_two<const L: usize>(
+    out: &mut [Lanes<L>],
+    a: Operand<'_, L>,
+    b: Operand<'_, L>,
+    f: impl Fn(f64, f64) -> f64,
+) {
+    for (k, out) in out.iter_mut().enumerate() {
+        let (a, b) = (a.at(k), b.at(k));
+        for l in 0..L {
+            out[l] = f(a[l], b[l]);
+        }
+    }
+}
+
+/// `f` folded over components in ascending order.
+#[inline(always)]
+fn fold<const L: usize>(mut acc: Lanes<L>, values: &[Lanes<L>], f: impl Fn(f64, f64) -> f64) -> Lanes<L> {
+    for v in values {
+        for l in 0..L {
+            acc[l] = f(acc[l], v[l]);
+        }
+    }
+    acc
+}
+
+fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>) {
     match op {
-        Binary::Add => from_fn(|l| a[l] + b[l]),
-        Binary::Sub => from_fn(|l| a[l] - b[l]),
-        Binary::Mul => from_fn(|l| a[l] * b[l]),
-        Binary::Div => from_fn(|l| a[l] / b[l]),
-        op => from_fn(|l| binary(op, a[l], b[l])),
+        Unary::Neg => each(out, a, |a| -a),
+        Unary::Abs => each(out, a, f64::abs),
+        Unary::Sqrt => each(out, a, f64::sqrt),
+        op => each(out, a, |a| unary(op, a)),
+    }
+}
+
+fn binary_each<const L: usize>(op: Binary, out: &mut [Lanes<L>], a: Operand<'_, L>, b: Operand<'_, L>) {
+    match op {
+        Binary::Add => each_of_two(out, a, b, |a, b| a + b),
+        Binary::Sub => each_of_two(out, a, b, |a, b| a - b),
+        Binary::Mul => each_of_two(out, a, b, |a, b| a * b),
+        Binary::Div => each_of_two(out, a, b, |a, b| a / b),
+        op => each_of_two(out, a, b, |a, b| binary(op, a, b)),
     }
 }
 
@@ -178,10 +224,11 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             Shape::Short(_) => {}
         }
     }
-    /// Operand `id` at component `k`: scalars spread.
-    #[inline(always)]
-    fn operand(&self, id: Id, k: usize) -> &Lanes<L> {
-        if self.formula.ty(id).shape == Shape::Vector { &self.vectors[id.0 as usize][k] } else { self.scalar(id) }
+    fn operand(&self, id: Id) -> Operand<'_, L> {
+        match self.formula.ty(id).shape {
+            Shape::Vector => Operand(&self.vectors[id.0 as usize]),
+            _ => Operand(std::slice::from_ref(self.scalar(id))),
+        }
     }
     fn components(&self, id: Id, rows: Rows<'_>, out: &mut [Lanes<L>]) {
         let len = out.len();
@@ -190,18 +237,23 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             Node::Row(Side::Y) => out.copy_from_slice(&rows.y.as_chunks().0[..len]),
             Node::Delta => out.copy_from_slice(&rows.delta.as_chunks().0[..len]),
             Node::Given(v) => out.iter_mut().zip(&self.formula.vectors[*v as usize]).for_each(|(o, v)| *o = [*v; L]),
-            _ => out.iter_mut().enumerate().for_each(|(k, o)| *o = self.apply(id, k)),
+            _ if len > 0 => self.apply(id, out),
+            _ => {}
         }
     }
-    fn apply(&self, id: Id, k: usize) -> Lanes<L> {
+    /// The operation at `id` of all components in `out`.
+    fn apply(&self, id: Id, out: &mut [Lanes<L>]) {
         match self.formula.node(id) {
-            Node::Unary(op, a) => unary_lanes(*op, self.operand(*a, k)),
-            Node::Binary(op, a, b) => binary_lanes(*op, self.operand(*a, k), self.operand(*b, k)),
+            Node::Unary(op, a) => unary_each(*op, out, self.operand(*a)),
+            Node::Binary(op, a, b) => binary_each(*op, out, self.operand(*a), self.operand(*b)),
             Node::Select(c, a, b) => {
-                let (c, a, b) = (self.operand(*c, k), self.operand(*a, k), self.operand(*b, k));
-                from_fn(|l| if c[l] != 0.0 { a[l] } else { b[l] })
+                let (c, a, b) = (self.operand(*c), self.operand(*a), self.operand(*b));
+                for (k, out) in out.iter_mut().enumerate() {
+                    let (c, a, b) = (c.at(k), a.at(k), b.at(k));
+                    *out = from_fn(|l| if c[l] != 0.0 { a[l] } else { b[l] });
+                }
             }
-            _ => [f64::NAN; L],
+            _ => out.fill([f64::NAN; L]),
         }
     }
     fn single(&self, id: Id, rows: Rows<'_>) -> Lanes<L> {
@@ -213,11 +265,19 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             Node::Dim => [self.dim as f64; L],
             Node::Reduce(op, body) => self.reduce(*op, *body),
             Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
-            _ => self.apply(id, 0),
+            _ => {
+                let mut out = [[0.0; L]];
+                self.apply(id, &mut out);
+                out[0]
+            }
         }
     }
     fn reduce(&self, op: Reduce, body: Id) -> Lanes<L> {
-        self.vector(body).iter().fold([op.identity(); L], |acc, v| binary_lanes(op.operator(), &acc, v))
+        let (start, values) = ([op.identity(); L], self.vector(body));
+        match op {
+            Reduce::Sum => fold(start, values, |a, b| a + b),
+            op => fold(start, values, |a, b| binary(op.operator(), a, b)),
+        }
     }
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Lanes<L> {
         let mut values = self.vector(body).iter();

@@ -338,6 +338,8 @@ impl Lowered {
 
 /// Rows that are hoisted at once.
 const GROUP: usize = 8;
+/// Components that are turned from rows into lanes at once.
+const NEAR: usize = 64;
 
 /// Computes the hoisted values of rows of one side, a few rows that follow each other at once.
 #[derive(Debug)]
@@ -380,8 +382,12 @@ impl Hoister<'_> {
         }
         let Some(eval) = &mut self.eval else { return };
         self.lanes.resize(GROUP * width, 0.0);
-        for (k, lanes) in self.lanes.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
-            *lanes = std::array::from_fn(|l| self.rows[l.min(count - 1) * width + k]);
+        // A few components of all rows at a time, which stay in the nearest cache. Rows past the last one repeat it.
+        for (part, lanes) in self.lanes.as_chunks_mut::<GROUP>().0.chunks_mut(NEAR).enumerate() {
+            for l in 0..GROUP {
+                let row = &self.rows[l.min(count - 1) * width + part * NEAR..][..lanes.len()];
+                lanes.iter_mut().zip(row).for_each(|(lanes, v)| lanes[l] = *v);
+            }
         }
         eval.run(Rows { x: &self.lanes, y: &self.lanes, delta: &[] });
         self.keep(count);

@@ -128,13 +128,13 @@ impl<'j, T: Element> Engine<'j, T> {
             return Engine { screened: Some(screened), ..idle() };
         }
         let program = compile(low);
-        let x = Rows::by_row(low, &job.x, Side::X);
+        let x = Rows::by_row(low, &job.x, Side::X, true);
         let dense = matches!(plan.family.as_str(), "dense" | "screen")
             && low.dim >= super::zips::WORTH
             && job.space.n > 0
             && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
-        let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y), clean);
+        let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y, false), clean);
         let zips = if dense { pack() } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && super::sums::serve(job);

@@ -42,20 +42,15 @@ pub struct Rows<T> {
 }
 
 impl<T: Real> Rows<T> {
-    /// Rows of one side, one after another.
-    pub fn by_row(low: &Lowered, table: &Table, side: Side) -> Self {
+    /// Rows of one side, one after another; their numbers only where asked for.
+    pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
-        let mut out = Self::empty(low.dim, streams, attrs);
-        if attrs == 0
-            && streams == 1
-            && low.raw_stream(side as usize) == Some(0)
-            && table.cols() == low.dim
-            && let Some(items) = T::lent(table.elements())
-        {
-            out.rows = Held::Lent(items.clone());
-            return out;
-        }
-        let (wide, narrow) = (streams * low.dim, attrs);
+        let narrow = if numbers { attrs } else { 0 };
+        let mut out = Self::empty(low.dim, streams, narrow);
+        let as_given = streams == 1 && low.raw_stream(side as usize) == Some(0) && table.cols() == low.dim;
+        let lent = if as_given { T::lent(table.elements()) } else { None };
+        let made = if lent.is_some() { 0 } else { streams };
+        let wide = made * low.dim;
         let mut hoisted = vec![T::default(); table.rows() * wide];
         out.row_attrs = vec![T::default(); table.rows() * narrow];
         let rows = hoisted.par_chunks_mut((BLOCK * wide).max(1));
@@ -64,7 +59,7 @@ impl<T: Real> Rows<T> {
             let count = (table.rows() - first).min(BLOCK);
             for at in 0..count {
                 hoister.load(table, first + at);
-                for s in 0..streams {
+                for s in 0..made {
                     let to = &mut rows[at * wide + s * low.dim..][..low.dim];
                     to.iter_mut().zip(hoister.stream(s)).for_each(|(o, v)| *o = T::of(*v));
                 }
@@ -82,7 +77,7 @@ impl<T: Real> Rows<T> {
                 .enumerate()
                 .for_each(|(b, (r, a))| work(b * BLOCK, r, a)),
         }
-        out.rows = Held::Own(hoisted);
+        out.rows = lent.map_or(Held::Own(hoisted), |items| Held::Lent(items.clone()));
         out
     }
     /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it. Of vectors that nobody reads, none are made.

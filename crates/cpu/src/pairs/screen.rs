@@ -59,8 +59,8 @@ impl<'j> Screened<'j> {
         let form = Form::of(job)?;
         let low = &job.low;
         let (_, sx, sy) = form.zip;
-        let x = Rows::<f64>::by_row(low, &job.x, Side::X);
-        let other = Rows::<f64>::by_row(low, job.other(), Side::Y);
+        let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
+        let other = Rows::<f64>::by_row(low, job.other(), Side::Y, false);
         let largest = [(&x, sx), (&other, sy)].map(|(rows, s)| {
             (0..rows.count())
                 .into_par_iter()

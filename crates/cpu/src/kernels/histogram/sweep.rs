@@ -44,7 +44,7 @@ pub(super) struct Sweep<'a, 'e, T, B, const SHIFT: i32> {
 struct Queue<T> {
     r2: [T; QUEUE + 16],
     len: usize,
-    from: [From; QUEUE],
+    from: [From; QUEUE + 1],
     vectors: usize,
     /// Pairs ever queued.
     all: u64,
@@ -96,7 +96,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
-        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE], vectors: 0, all: 0 };
+        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 };
         let strips = self.work.strips;
         for strip in strips {
             let mut i = strip.rows.start;
@@ -149,10 +149,10 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             while first < span.cols.end {
                 let piece = Piece {
                     i,
-                    cols: first..span.cols.end.min(first + if SHIFT == 0 || self.sparse { SHORT } else { CHUNK }),
+                    cols: first..span.cols.end.min(first + if self.sparse { SHORT } else { CHUNK }),
                 };
                 first = piece.cols.end;
-                match (SHIFT == 0 || self.sparse, straight) {
+                match (self.sparse, straight) {
                     (true, false) => visited += self.queue::<S, D, P, A>(s, &anchors, &piece, queue),
                     (true, true) => visited += self.queue::<S, D, false, A>(s, &anchors, &piece, queue),
                     (false, false) => self.count::<S, D, P, A>(s, &anchors, &piece, &mut late),
@@ -210,9 +210,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 let near = lives[a] & !s.bits(s.le(far, r2));
-                if near != 0 {
-                    queue.push(s, r2, (piece.i + a, j), near);
-                }
+                queue.push(s, r2, (piece.i + a, j), near);
                 visited += u64::from(lives[a].count_ones());
             }
         }
@@ -369,7 +367,7 @@ impl<T: Near> Queue<T> {
             let from = From { i: i as u32, j: j as u32, bits, start: self.len as u32 };
             self.from.as_mut_ptr().add(self.vectors).write(from);
         }
-        self.vectors += 1;
+        self.vectors += usize::from(bits != 0);
         self.len += bits.count_ones() as usize;
         self.all += u64::from(bits.count_ones());
     }
