@@ -27,6 +27,15 @@ unsafe impl Send for Place {}
 // SAFETY: as above: `put` writes disjoint runs, and nothing reads before the run has ended.
 unsafe impl Sync for Place {}
 
+impl Start {
+    fn size(self) -> usize {
+        match self {
+            Start::F32(_) => 4,
+            Start::F64(_) => 8,
+        }
+    }
+}
+
 impl Place {
     /// The memory of `out`, which must have `shape`.
     pub fn of(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
@@ -63,7 +72,7 @@ pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bo
 
 impl Sink for Place {
     fn gathers(&self) -> bool {
-        self.len.saturating_mul(4) >= LONGEST
+        self.len.saturating_mul(self.start.size()) >= LONGEST
     }
     fn put(&self, _fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let run = match values {
@@ -73,7 +82,7 @@ impl Sink for Place {
         if at.checked_add(run).is_none_or(|end| end > self.len) {
             return Err(Error::internal("a tile wrote beyond the array"));
         }
-        let bypass = self.len.saturating_mul(8) >= LONG;
+        let bypass = self.len.saturating_mul(self.start.size()) >= LONG;
         match (self.start, values) {
             // SAFETY: `at + run` was checked against the elements that `_owner` keeps alive, and no other thread writes this
             // run.

@@ -3,6 +3,7 @@
 pub mod jit;
 pub mod kernels;
 pub mod machine;
+pub mod memory;
 pub mod pairs;
 pub mod simd;
 

@@ -3,6 +3,7 @@
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::number;
 use std::array::from_fn;
+use std::ops::Range;
 
 /// A function of one number.
 #[inline(always)]
@@ -113,6 +114,13 @@ fn fold<const L: usize>(mut acc: Lanes<L>, values: &[Lanes<L>], f: impl Fn(f64, 
     acc
 }
 
+fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> Lanes<L> {
+    match op {
+        Reduce::Sum => fold(start, values, |a, b| a + b),
+        op => fold(start, values, |a, b| binary(op.operator(), a, b)),
+    }
+}
+
 fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>) {
     match op {
         Unary::Neg => each(out, a, |a| -a),
@@ -144,12 +152,56 @@ pub struct Rows<'a> {
     pub delta: &'a [f64],
 }
 
+/// Components that are evaluated at once where they can be, so that the vectors of all nodes stay in the nearest cache.
+const NEAR: usize = 64;
+
+/// Nodes that depend on rows, in order.
+#[derive(Debug, Default)]
+struct Steps {
+    /// Before components are looked at, or all.
+    before: Vec<usize>,
+    /// For some components after others: vectors, and the reductions that they are folded into.
+    pieces: Vec<usize>,
+    /// After all components.
+    after: Vec<usize>,
+}
+
+impl Steps {
+    /// The steps `all`, by pieces where `scalars` are all that is wanted and vectors depend on each other alone.
+    fn new(formula: &Formula, all: Vec<usize>, scalars: bool) -> Steps {
+        let mut late = vec![false; formula.nodes().len()];
+        let (mut steps, mut whole) = (Steps::default(), !scalars);
+        for at in &all {
+            let id = Id(*at as u32);
+            // A vector that depends on no row is there as a whole.
+            let fixed = |o: &Id| formula.ty(*o).shape == Shape::Vector && !all.contains(&(o.0 as usize));
+            whole |= formula.operands(id).iter().any(fixed);
+            late[*at] = formula.operands(id).iter().any(|o| late[o.0 as usize]);
+            match (formula.node(id), formula.ty(id).shape) {
+                (Node::UserReduce { .. }, _) => whole = true,
+                (Node::Reduce(..), _) => {
+                    whole |= late[*at];
+                    late[*at] = true;
+                    steps.pieces.push(*at);
+                }
+                (_, Shape::Vector) => {
+                    whole |= late[*at];
+                    steps.pieces.push(*at);
+                }
+                _ if late[*at] => steps.after.push(*at),
+                _ => steps.before.push(*at),
+            }
+        }
+        if whole { Steps { before: all, ..Steps::default() } } else { steps }
+    }
+}
+
 /// Evaluates formulas node by node, for L pairs at once. Keeps its buffers, so that one evaluator serves many pairs.
 #[derive(Debug)]
 pub struct Evaluator<'f, const L: usize = 1> {
     formula: &'f Formula,
-    /// Nodes that depend on rows, in order; what depends on none is computed once.
-    steps: Vec<usize>,
+    /// What depends on no row is computed once.
+    steps: Steps,
     dim: usize,
     scalars: Vec<Lanes<L>>,
     vectors: Vec<Vec<Lanes<L>>>,
@@ -158,7 +210,7 @@ pub struct Evaluator<'f, const L: usize = 1> {
 impl<'f> Evaluator<'f> {
     /// An evaluator of the roots of `formula` on rows of `dim` components.
     pub fn new(formula: &'f Formula, dim: usize) -> Self {
-        Self::of(formula, formula.live(), dim)
+        Self::of(formula, formula.live(), dim, false)
     }
     /// Appends the value of root `at` to `out`.
     pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
@@ -181,9 +233,10 @@ impl<'f, const L: usize> Evaluator<'f, L> {
                 formula.operands(Id(at as u32)).iter().for_each(|o| wanted[o.0 as usize] = true);
             }
         }
-        Self::of(formula, wanted, dim)
+        let scalars = targets.iter().all(|t| formula.ty(*t).shape == Shape::Scalar);
+        Self::of(formula, wanted, dim, scalars)
     }
-    fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize) -> Self {
+    fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize, scalars: bool) -> Self {
         // Operators of user reductions are evaluated inside the reduction, not on their own.
         for (at, flag) in wanted.iter_mut().enumerate() {
             *flag &= formula.deps(Id(at as u32)) & super::tree::DEP_BOUND == 0;
@@ -194,14 +247,26 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let vectors = (0..n).map(|at| vec![[0.0; L]; len(at)]).collect();
         let is_fixed = |at: &usize| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0;
         let (fixed, steps) = (0..n).filter(|at| wanted[*at]).partition(is_fixed);
+        let fixed = Steps { before: fixed, ..Steps::default() };
         let mut made = Evaluator { formula, steps: fixed, dim, scalars: vec![[0.0; L]; n], vectors };
         made.run(Rows { x: &[], y: &[], delta: &[] });
-        Evaluator { steps, ..made }
+        Evaluator { steps: Steps::new(formula, steps, scalars), ..made }
     }
     /// Evaluates all nodes for L pairs of rows.
     pub fn run(&mut self, rows: Rows<'_>) {
         let steps = std::mem::take(&mut self.steps);
-        steps.iter().for_each(|at| self.step(*at, rows));
+        steps.before.iter().for_each(|at| self.step(*at, rows, 0..self.dim));
+        // Rows without components have the reductions of none.
+        let mut start = 0;
+        while !steps.pieces.is_empty() {
+            let end = self.dim.min(start + NEAR);
+            steps.pieces.iter().for_each(|at| self.step(*at, rows, start..end));
+            start = end;
+            if start == self.dim {
+                break;
+            }
+        }
+        steps.after.iter().for_each(|at| self.step(*at, rows, 0..self.dim));
         self.steps = steps;
     }
     /// The numbers at a scalar node, after [`Self::run`].
@@ -212,16 +277,21 @@ impl<'f, const L: usize> Evaluator<'f, L> {
     pub fn vector(&self, id: Id) -> &[Lanes<L>] {
         &self.vectors[id.0 as usize]
     }
-    fn step(&mut self, at: usize, rows: Rows<'_>) {
+    /// Computes a node: of a vector the components `range`, which a reduction folds in.
+    fn step(&mut self, at: usize, rows: Rows<'_>, range: Range<usize>) {
         let id = Id(at as u32);
-        match self.formula.ty(id).shape {
-            Shape::Vector => {
+        match (self.formula.ty(id).shape, self.formula.node(id)) {
+            (Shape::Vector, _) => {
                 let mut out = std::mem::take(&mut self.vectors[at]);
-                self.components(id, rows, &mut out);
+                self.components(id, rows, &range, &mut out[..range.len()]);
                 self.vectors[at] = out;
             }
-            Shape::Scalar => self.scalars[at] = self.single(id, rows),
-            Shape::Short(_) => {}
+            (Shape::Scalar, Node::Reduce(op, body)) => {
+                let start = if range.start == 0 { [op.identity(); L] } else { self.scalars[at] };
+                self.scalars[at] = reduce(*op, start, &self.vector(*body)[..range.len()]);
+            }
+            (Shape::Scalar, _) => self.scalars[at] = self.single(id, rows),
+            (Shape::Short(_), _) => {}
         }
     }
     fn operand(&self, id: Id) -> Operand<'_, L> {
@@ -230,14 +300,16 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             _ => Operand(std::slice::from_ref(self.scalar(id))),
         }
     }
-    fn components(&self, id: Id, rows: Rows<'_>, out: &mut [Lanes<L>]) {
-        let len = out.len();
+    fn components(&self, id: Id, rows: Rows<'_>, range: &Range<usize>, out: &mut [Lanes<L>]) {
         match self.formula.node(id) {
-            Node::Row(Side::X) => out.copy_from_slice(&rows.x.as_chunks().0[..len]),
-            Node::Row(Side::Y) => out.copy_from_slice(&rows.y.as_chunks().0[..len]),
-            Node::Delta => out.copy_from_slice(&rows.delta.as_chunks().0[..len]),
-            Node::Given(v) => out.iter_mut().zip(&self.formula.vectors[*v as usize]).for_each(|(o, v)| *o = [*v; L]),
-            _ if len > 0 => self.apply(id, out),
+            Node::Row(Side::X) => out.copy_from_slice(&rows.x.as_chunks().0[range.clone()]),
+            Node::Row(Side::Y) => out.copy_from_slice(&rows.y.as_chunks().0[range.clone()]),
+            Node::Delta => out.copy_from_slice(&rows.delta.as_chunks().0[range.clone()]),
+            Node::Given(v) => {
+                let given = &self.formula.vectors[*v as usize][range.clone()];
+                out.iter_mut().zip(given).for_each(|(o, v)| *o = [*v; L]);
+            }
+            _ if !range.is_empty() => self.apply(id, out),
             _ => {}
         }
     }
@@ -263,20 +335,12 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             Node::At(Side::Y, k) => rows.y.as_chunks().0[*k as usize],
             Node::DeltaAt(k) => rows.delta.as_chunks().0[*k as usize],
             Node::Dim => [self.dim as f64; L],
-            Node::Reduce(op, body) => self.reduce(*op, *body),
             Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
             _ => {
                 let mut out = [[0.0; L]];
                 self.apply(id, &mut out);
                 out[0]
             }
-        }
-    }
-    fn reduce(&self, op: Reduce, body: Id) -> Lanes<L> {
-        let (start, values) = ([op.identity(); L], self.vector(body));
-        match op {
-            Reduce::Sum => fold(start, values, |a, b| a + b),
-            op => fold(start, values, |a, b| binary(op.operator(), a, b)),
         }
     }
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Lanes<L> {

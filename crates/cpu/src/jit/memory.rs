@@ -1,45 +1,7 @@
-//! Memory of the jit: pages that hold code, and data that starts on a cache line.
+//! Memory of the jit: pages that hold code.
 
 #[cfg(target_arch = "x86_64")]
 use std::io;
-
-/// A cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line([u64; 8]);
-
-/// Numbers of type `T` (`f32`, `f64`, or an array of either) that start on a cache line.
-#[derive(Debug)]
-pub struct Aligned<T> {
-    lines: Vec<Line>,
-    len: usize,
-    element: std::marker::PhantomData<T>,
-}
-
-impl<T: crate::pairs::lanes::Real> Aligned<T> {
-    /// `len` zeros.
-    pub fn zeros(len: usize) -> Self {
-        let lines = (len * size_of::<T>()).div_ceil(size_of::<Line>());
-        Aligned { lines: vec![Line([0; 8]); lines], len, element: std::marker::PhantomData }
-    }
-}
-
-impl<T> std::ops::Deref for Aligned<T> {
-    type Target = [T];
-    #[inline(always)]
-    fn deref(&self) -> &[T] {
-        // SAFETY: `zeros` made room for `len` numbers, and zero bits are a float.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
-    }
-}
-
-impl<T> std::ops::DerefMut for Aligned<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; the lines are borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
-    }
-}
 
 /// Machine code in pages that may be executed and not written.
 #[cfg(target_arch = "x86_64")]

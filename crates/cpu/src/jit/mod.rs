@@ -17,8 +17,9 @@ mod steps;
 #[cfg(target_arch = "x86_64")]
 mod tile;
 
-pub use memory::{Aligned, is_executable};
+pub use memory::is_executable;
 
+use crate::memory::Block;
 use crate::pairs::lanes::Real;
 use crate::pairs::program::Program;
 use ir::Geometry;
@@ -43,8 +44,8 @@ pub struct Code<T> {
     /// Tiles of several rows and of one row, and where their code begins.
     tiles: [(Geometry, usize); 2],
     frame: usize,
-    pool: Aligned<T>,
-    vectors: Aligned<T>,
+    pool: Block<T>,
+    vectors: Block<T>,
 }
 
 /// Where the operands of an evaluation lie. Pointers are to the first row and to the first strip.
@@ -106,11 +107,11 @@ impl<T: Real> Code<T> {
         let strips = BLOCK / lanes::<T>(isa);
         let many = maker.best::<T>(&[(8, 1), (6, 1), (4, 1), (2, 1), (1, 1)])?;
         let one = maker.best::<T>(&[(1, strips.min(8)), (1, 4), (1, 2), (1, 1)])?;
-        let mut pool = Aligned::zeros(maker.pool.len());
+        let mut pool = Block::zeros(maker.pool.len());
         for (to, bits) in pool.iter_mut().zip(&maker.pool) {
             *to = T::of_bits(*bits);
         }
-        let mut vectors = Aligned::zeros(low.constants.len() * low.dim);
+        let mut vectors = Block::zeros(low.constants.len() * low.dim);
         vectors.iter_mut().zip(low.constants.iter().flatten()).for_each(|(to, v)| *to = T::of(*v));
         let pages =
             memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;

@@ -1,23 +1,18 @@
 //! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
 
+use crate::memory::Block;
 use crate::simd::Element;
 use rayon::prelude::*;
 
 /// Rows of a panel of the left operand; each of its values is broadcast.
 pub const A_ROWS: usize = 8;
 
-/// A cache line; the unit of allocation, so that panels start on one.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u64; 8]);
-
 /// Rows as panels of `width` rows: value k of row i lies at `(i / width · d + k) · width + i % width`.
 struct Panels<T> {
-    lines: Vec<Line>,
+    values: Block<T>,
     rows: usize,
     components: usize,
     width: usize,
-    element: core::marker::PhantomData<T>,
 }
 
 impl<T: Element> Panels<T> {
@@ -27,11 +22,10 @@ impl<T: Element> Panels<T> {
             let need = (rows - 1).checked_mul(stride).and_then(|n| n.checked_add(components));
             assert!(need.is_some_and(|n| n <= data.len()), "{rows} rows of {components} values end outside the data");
         }
-        let bytes = rows.div_ceil(width) * width * components * size_of::<T>();
-        let lines = vec![Line([0; 8]); bytes.div_ceil(size_of::<Line>())];
-        let mut panels = Panels { lines, rows, components, width, element: core::marker::PhantomData };
+        let values = Block::zeros(rows.div_ceil(width) * width * components);
+        let mut panels = Panels { values, rows, components, width };
         if components > 0 {
-            panels.values_mut().par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
+            panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
                 let first = p * width;
                 let held = width.min(rows.saturating_sub(first));
                 pack_panel(panel, width, data, first * stride, stride, held, components);
@@ -40,19 +34,13 @@ impl<T: Element> Panels<T> {
         panels
     }
 
-    fn values_mut(&mut self) -> &mut [T] {
-        let n = self.lines.len() * size_of::<Line>() / size_of::<T>();
-        // SAFETY: the lines are n initialised values of T (a float: any bits are a value), aligned for T, borrowed mutably.
-        unsafe { core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), n) }
-    }
-
     /// Component `k` of panel `p`; the values from there to the end of the panel are contiguous.
     #[inline(always)]
     fn at(&self, p: usize, k: usize) -> *const T {
         let offset = (p * self.components + k) * self.width;
-        assert!(offset * size_of::<T>() <= self.lines.len() * size_of::<Line>());
-        // SAFETY: the offset lies within the allocation or at its end.
-        unsafe { self.lines.as_ptr().cast::<T>().add(offset) }
+        assert!(offset <= self.values.len());
+        // SAFETY: the offset lies within the values or at their end.
+        unsafe { self.values.as_ptr().add(offset) }
     }
 }
 
@@ -131,7 +119,7 @@ mod tests {
         for (rows, components, stride) in [(0, 3, 3), (1, 0, 4), (1, 1, 1), (13, 17, 20), (33, 40, 40)] {
             let data: Vec<f32> = (0..rows * stride.max(1)).map(|i| i as f32 + 1.0).collect();
             let a = PackedA::<f64>::pack(&data, rows, components, stride);
-            assert_eq!(a.0.lines.len() * 64, PackedA::<f64>::bytes(rows, components));
+            assert_eq!((a.0.values.len() * 8).next_multiple_of(64), PackedA::<f64>::bytes(rows, components));
             for i in 0..rows.div_ceil(A_ROWS) * A_ROWS {
                 for k in 0..components {
                     // SAFETY: i and k lie within the padded panels.

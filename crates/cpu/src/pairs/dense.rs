@@ -2,6 +2,7 @@
 //! runs are disjoint; whole lines of long results are stored past the caches.
 
 use super::store::{LINE, LONG, LONGEST, stream, streams};
+use crate::memory::large_pages;
 use std::alloc::Layout;
 use std::fmt::Debug;
 use std::mem::ManuallyDrop;
@@ -55,6 +56,9 @@ impl<T: Shared> SharedMatrix<T> {
         }
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T::Atom>();
+        if !start.is_null() {
+            large_pages(start.cast(), layout.size());
+        }
         // SAFETY: the allocator gave this much for this layout, and zero bits are an atomic of 0.
         (!start.is_null()).then(|| SharedMatrix(unsafe { Vec::from_raw_parts(start, len, len) }))
     }

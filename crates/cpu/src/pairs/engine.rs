@@ -202,6 +202,9 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
     low.made.get(number, || Code::compile(low, program, plan.isa, given, false).ok().map(Arc::new)).as_ref().clone()
 }
 
+/// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
+const MIRROR: usize = BLOCK + 16;
+
 /// One unit in progress.
 struct Unit<'e, 'j, T> {
     engine: &'e Engine<'j, T>,
@@ -243,7 +246,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             mirror: job
                 .folds
                 .iter()
-                .map(|f| if mirrored(f) { vec![T::default(); BLOCK * BLOCK] } else { vec![] })
+                .map(|f| if mirrored(f) { vec![T::default(); BLOCK * MIRROR] } else { vec![] })
                 .collect(),
         }
     }
@@ -364,7 +367,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             sink.put(at, offset, T::values(lanes))?;
             if !self.mirror[at].is_empty() {
                 for (l, v) in lanes.iter().enumerate() {
-                    self.mirror[at][(run.start - first + l) * BLOCK + i % BLOCK] = *v;
+                    self.mirror[at][(run.start - first + l) * MIRROR + i % BLOCK] = *v;
                 }
             }
         }
@@ -377,7 +380,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             for j in cols.clone() {
                 let end = rows.end.min(j);
                 if end > rows.start {
-                    let line = &mirror[(j - jb * BLOCK) * BLOCK..][rows.start % BLOCK..][..end - rows.start];
+                    let line = &mirror[(j - jb * BLOCK) * MIRROR..][rows.start % BLOCK..][..end - rows.start];
                     sink.put(at, j * m + rows.start, T::values(line))?;
                 }
             }

@@ -1,7 +1,7 @@
 //! Hoisted rows: x row-major, y in blocks of [`BLOCK`] columns: strips of lanes, component-major.
 
 use super::lanes::{Lanes, Real};
-use crate::jit::Aligned;
+use crate::memory::Block;
 use rayon::prelude::*;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
@@ -10,7 +10,7 @@ use zipfold_core::{Buffer, Side, Table};
 /// Rows as hoisted, or the very elements of the table where hoisting would copy them.
 #[derive(Debug)]
 enum Held<T> {
-    Own(Vec<T>),
+    Own(Block<T>),
     Lent(Buffer<T>),
 }
 
@@ -36,9 +36,9 @@ pub struct Rows<T> {
     /// Lanes of a strip: [`BLOCK`] for whole panels.
     lanes: usize,
     /// By block, strip, vector, component, lane.
-    strips: Aligned<T>,
+    strips: Block<T>,
     /// By block, number, lane.
-    lane_attrs: Aligned<T>,
+    lane_attrs: Block<T>,
 }
 
 impl<T: Real> Rows<T> {
@@ -51,7 +51,7 @@ impl<T: Real> Rows<T> {
         let lent = if as_given { T::lent(table.elements()) } else { None };
         let made = if lent.is_some() { 0 } else { streams };
         let wide = made * low.dim;
-        let mut hoisted = vec![T::default(); table.rows() * wide];
+        let mut hoisted = Block::zeros(table.rows() * wide);
         out.row_attrs = vec![T::default(); table.rows() * narrow];
         let rows = hoisted.par_chunks_mut((BLOCK * wide).max(1));
         let work = |first: usize, rows: &mut [T], attrs: &mut [T]| {
@@ -115,8 +115,8 @@ impl<T: Real> Rows<T> {
     }
     fn with_strips(mut self, lanes: usize, blocks: usize) -> Self {
         self.lanes = lanes;
-        self.strips = Aligned::zeros(blocks * BLOCK * self.streams * self.dim);
-        self.lane_attrs = Aligned::zeros(blocks * BLOCK * self.attrs);
+        self.strips = Block::zeros(blocks * BLOCK * self.streams * self.dim);
+        self.lane_attrs = Block::zeros(blocks * BLOCK * self.attrs);
         self
     }
     /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`, `width` numbers each (vectors
@@ -125,10 +125,10 @@ impl<T: Real> Rows<T> {
         let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
         let mut out = Self::empty(low.dim, streams, attrs);
         let wide = streams * low.dim;
-        let mut rows = Vec::with_capacity(order.len() * wide);
-        for row in order {
+        let mut rows = Block::zeros(order.len() * wide);
+        for (at, row) in order.iter().enumerate() {
             let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
-            rows.extend(row[..wide].iter().map(|v| T::of(*v)));
+            rows[at * wide..][..wide].iter_mut().zip(row).for_each(|(o, v)| *o = T::of(*v));
             out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
         }
         out.rows = Held::Own(rows);
@@ -157,8 +157,17 @@ impl<T: Real> Rows<T> {
     }
     /// No rows.
     pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
-        let (strips, lane_attrs) = (Aligned::zeros(0), Aligned::zeros(0));
-        Rows { dim, streams, attrs, rows: Held::Own(vec![]), row_attrs: vec![], lanes: BLOCK, strips, lane_attrs }
+        let (strips, lane_attrs) = (Block::zeros(0), Block::zeros(0));
+        Rows {
+            dim,
+            streams,
+            attrs,
+            rows: Held::Own(Block::default()),
+            row_attrs: vec![],
+            lanes: BLOCK,
+            strips,
+            lane_attrs,
+        }
     }
     /// Packs hoisted vector `number` of all rows: `pack(data, rows, components, stride)`.
     pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {

@@ -5,7 +5,7 @@
 //! elsewhere in the same result. [`settle`] orders them before what a thread does next.
 
 /// Bytes of a result from which the caches are bypassed: more than they hold.
-pub const LONG: usize = 64 << 20;
+pub const LONG: usize = 32 << 20;
 
 /// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block of columns, each in another
 /// page, wait for memory more than they take.

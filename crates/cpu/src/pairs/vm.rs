@@ -5,7 +5,8 @@ use super::lanes::{self, Lanes, Real, Val};
 use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
 use super::sums;
-use crate::jit::{self, Aligned, Code};
+use crate::jit::{self, Code};
+use crate::memory::Block;
 use std::ops::Range;
 use std::sync::Arc;
 use zipfold_core::Cell;
@@ -18,20 +19,20 @@ use zipfold_plan::Isa;
 #[derive(Debug)]
 pub struct Scratch<T> {
     registers: Vec<Option<Box<Lanes<T>>>>,
-    deltas: Aligned<T>,
+    deltas: Block<T>,
     /// Values of recognised reductions of the current block of cells, and its first row.
-    pub zips: Aligned<T>,
+    pub zips: Block<T>,
     /// First row of the block.
     pub zip_first: usize,
     /// Results by row of the group, number and lane; where the numbers of a root begin, and their end.
-    out: Aligned<T>,
+    out: Block<T>,
     firsts: Vec<usize>,
     /// The block and the rows that `out` holds, and the current one of these.
     held: Option<(usize, Range<usize>)>,
     current: usize,
-    frame: Aligned<f64>,
+    frame: Block<f64>,
     /// Sums by row of the group, number and lane.
-    sums: Aligned<T>,
+    sums: Block<T>,
 }
 
 impl<T: Real> Scratch<T> {
@@ -106,15 +107,15 @@ impl<'j, T: Real> Vm<'j, T> {
         let registers = if self.code.is_some() { 0 } else { self.program.registers };
         Scratch {
             registers: (0..registers).map(|_| Some(lanes())).collect(),
-            zips: Aligned::zeros(0),
+            zips: Block::zeros(0),
             zip_first: 0,
-            deltas: Aligned::zeros(group * periodic * BLOCK),
-            out: Aligned::zeros(group * numbers * BLOCK),
+            deltas: Block::zeros(group * periodic * BLOCK),
+            out: Block::zeros(group * numbers * BLOCK),
             firsts,
             held: None,
             current: 0,
-            frame: Aligned::zeros([&self.code, &self.sums].into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
-            sums: Aligned::zeros(if self.sums.is_some() { BLOCK * numbers * sums::lanes::<T>() } else { 0 }),
+            frame: Block::zeros([&self.code, &self.sums].into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
+            sums: Block::zeros(if self.sums.is_some() { BLOCK * numbers * sums::lanes::<T>() } else { 0 }),
         }
     }
     /// Rows that are evaluated at once, of results of so many numbers.
@@ -166,7 +167,7 @@ impl<'j, T: Real> Vm<'j, T> {
     ) {
         if self.program.periodic {
             let wide = self.low.dim * BLOCK;
-            let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
+            let mut deltas = std::mem::replace(&mut s.deltas, Block::zeros(0));
             for (row, to) in rows.clone().zip(deltas.chunks_mut(wide.max(1))) {
                 differences(&Place { vm: self, row, block, k: 0, zip: 0 }, to.as_chunks_mut().0);
             }
@@ -224,7 +225,7 @@ unsafe fn eval_avx2<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, blo
 fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: usize) {
     let mut place = Place { vm, row, block, k: 0, zip: 0 };
     if vm.program.periodic {
-        let mut deltas = std::mem::replace(&mut s.deltas, Aligned::zeros(0));
+        let mut deltas = std::mem::replace(&mut s.deltas, Block::zeros(0));
         differences(&place, deltas.as_chunks_mut().0);
         s.deltas = deltas;
     }
@@ -232,7 +233,7 @@ fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: us
         run_stage(&mut place, stage, s);
     }
     steps(&place, &vm.program.finish, s);
-    let mut out = std::mem::replace(&mut s.out, Aligned::zeros(0));
+    let mut out = std::mem::replace(&mut s.out, Block::zeros(0));
     let lanes: &mut [Lanes<T>] = out.as_chunks_mut().0;
     for (at, parts) in vm.program.roots.iter().enumerate() {
         let lanes = &mut lanes[s.firsts[at]..s.firsts[at + 1]];

@@ -4,10 +4,10 @@
 use super::lanes::Real;
 use super::program::{Acc, Program};
 use super::rows::Rows;
-use crate::jit::Aligned;
 use crate::kernels::bits::{BitRows, Count, count_block};
 use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use crate::kernels::panels::{PackedA, PackedB};
+use crate::memory::Block;
 use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
@@ -112,8 +112,8 @@ impl<T: Dense> Zips<T> {
         Some(Zips { forms, x, y })
     }
     /// Buffers for [`Self::fill`]: one block of cells a reduction.
-    pub fn buffers(&self) -> Aligned<T> {
-        Aligned::zeros(self.forms.len() * BLOCK * BLOCK)
+    pub fn buffers(&self) -> Block<T> {
+        Block::zeros(self.forms.len() * BLOCK * BLOCK)
     }
     /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i − rows.start)·BLOCK + j − cols.start` of a
     /// block each.

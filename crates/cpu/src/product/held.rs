@@ -1,7 +1,7 @@
 //! Entries of a table together with the budget they take, and blocks that wait to be used again.
 
-use super::block::Block;
 use super::real::Real;
+use crate::memory::Block;
 use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
 
@@ -103,7 +103,7 @@ impl<T: Real> Held<T> {
             return Ok(Held { items, taken: Some(taken), home: Some(room.clone()) });
         }
         let taken = Some(room.reserve(bytes, purpose)?);
-        let items = Block::zeros(len).ok_or_else(|| {
+        let items = Block::try_zeros(len).ok_or_else(|| {
             Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
                 .remedy("close other programs or give a smaller --memory, so that the network is sliced")
         })?;

@@ -3,7 +3,6 @@
 //! Products whose entries share lines of memory are taken together, so that every line is read and written once. A deep product
 //! with a small result is split along its depth, in parts that depend on its size alone.
 
-use super::block::Block;
 use super::micro::{COLUMNS, ROWS};
 use super::pack::{Form, Panels, Picked, pack};
 use super::places::Places;
@@ -11,6 +10,7 @@ use super::real::Real;
 use super::shape::{Digit, Shape};
 use super::spread::spread;
 use super::target::{Put, Target};
+use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
 //! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
 
-pub mod block;
 pub mod bucket;
 pub mod contract;
 pub mod engine;

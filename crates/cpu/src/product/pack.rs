@@ -1,7 +1,7 @@
 //! Packing of matrix panels: entries at any offsets, depth slowest within a panel.
 
-use super::block::Block;
 use super::real::Real;
+use crate::memory::Block;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 /// f32 or f64.
 pub trait Real:
-    Copy
+    crate::memory::Plain
     + Send
     + Sync
     + PartialOrd

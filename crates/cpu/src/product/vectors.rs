@@ -1,13 +1,13 @@
 //! Products of matrices whose entries are vectors. A vector is neighbours of the result, whatever variables they differ in, so
 //! that any interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs to match.
 
-use super::block::Block;
 use super::pack::Panels;
 use super::pick::{Pick, Places, Steps};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
 use super::target::{Put, Target};
+use crate::memory::Block;
 
 /// Depth of a packed block.
 const DEPTH: usize = 64;

@@ -35,7 +35,7 @@ pub trait Kernel<T: Element> {
 }
 
 /// An element type that vectors exist for: `f32` or `f64`.
-pub trait Element: Copy + Default + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
+pub trait Element: crate::memory::Plain + Default + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
     /// Zero.
     const ZERO: Self;
     /// One.

@@ -96,7 +96,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
-        let mut queue = Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 };
+        let mut queue =
+            Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 };
         let strips = self.work.strips;
         for strip in strips {
             let mut i = strip.rows.start;
@@ -147,10 +148,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             }
             let mut first = span.cols.start.max(least);
             while first < span.cols.end {
-                let piece = Piece {
-                    i,
-                    cols: first..span.cols.end.min(first + if self.sparse { SHORT } else { CHUNK }),
-                };
+                let piece =
+                    Piece { i, cols: first..span.cols.end.min(first + if self.sparse { SHORT } else { CHUNK }) };
                 first = piece.cols.end;
                 match (self.sparse, straight) {
                     (true, false) => visited += self.queue::<S, D, P, A>(s, &anchors, &piece, queue),

@@ -1,19 +1,27 @@
-//! Memory for tables and packed panels: zeroed by the system, aligned to cache lines.
+//! Memory for tables, rows and packed panels: zeroed by the system, aligned to cache lines.
 
-use super::real::Real;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 /// Bytes that every block is aligned to: a line of the cache, and a vector. A vector across two lines takes twice the time.
 const ALIGNED: usize = 64;
-/// Bytes below which the place does not matter.
-const SMALL: usize = 1 << 10;
+
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
 const LARGE: usize = 4 << 20;
 
+/// Numbers of which zero bits are one.
+///
+/// # Safety
+/// Every pattern of bits is a value, and none needs to be dropped.
+pub unsafe trait Plain: Copy {}
+// SAFETY: every pattern of bits is a number, or a NaN.
+unsafe impl Plain for f32 {}
+// SAFETY: as above.
+unsafe impl Plain for f64 {}
+
 /// A slice that owns its memory.
 #[derive(Debug)]
-pub struct Block<T: Real> {
+pub struct Block<T> {
     /// The first entry.
     start: NonNull<T>,
     /// What the allocator gave, and how.
@@ -22,37 +30,39 @@ pub struct Block<T: Real> {
     capacity: usize,
 }
 
-// SAFETY: a block owns its entries, which are numbers.
-unsafe impl<T: Real> Send for Block<T> {}
+// SAFETY: a block owns its entries.
+unsafe impl<T: Send> Send for Block<T> {}
 // SAFETY: as above; shared access reads only.
-unsafe impl<T: Real> Sync for Block<T> {}
+unsafe impl<T: Sync> Sync for Block<T> {}
 
-impl<T: Real> Default for Block<T> {
+impl<T> Default for Block<T> {
     fn default() -> Self {
         let none = (NonNull::dangling(), Layout::new::<()>());
         Block { start: NonNull::dangling(), whole: none, len: 0, capacity: 0 }
     }
 }
 
-impl<T: Real> Block<T> {
+impl<T: Plain> Block<T> {
     /// `len` zeros straight from the system, where the threads that fill them fault the pages in; `None` where it has no more
     /// memory.
-    pub fn zeros(len: usize) -> Option<Self> {
+    pub fn try_zeros(len: usize) -> Option<Self> {
         if len == 0 {
             return Some(Self::default());
         }
-        // Alignment by the allocator would write the zeros at once, on one thread. Small tables are as the allocator gives them.
-        let own = len.checked_mul(size_of::<T>())?;
-        let beyond = if own < SMALL { 0 } else { ALIGNED };
-        let bytes = own.checked_add(beyond)?;
+        // Alignment by the allocator would write the zeros at once, on one thread.
+        let bytes = len.checked_mul(size_of::<T>())?.checked_add(ALIGNED)?;
         let layout = Layout::from_size_align(bytes, align_of::<T>()).ok()?;
         // SAFETY: the layout has a size above zero.
         let whole = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         large_pages(whole.as_ptr(), bytes);
-        let skip = whole.as_ptr().align_offset(ALIGNED).min(beyond);
+        let skip = whole.as_ptr().align_offset(ALIGNED).min(ALIGNED);
         // SAFETY: `skip` is at most the bytes that the layout has beyond the entries, and a multiple of the type's alignment.
         let start = unsafe { whole.add(skip) }.cast::<T>();
         Some(Block { start, whole: (whole, layout), len, capacity: len })
+    }
+    /// The same; where the system has no more memory the program ends as a vector would end it.
+    pub fn zeros(len: usize) -> Self {
+        Self::try_zeros(len).unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<T>()))
     }
     /// Entries that it may have.
     pub fn capacity(&self) -> usize {
@@ -66,13 +76,13 @@ impl<T: Real> Block<T> {
     /// vector would.
     pub fn at_least(&mut self, len: usize) {
         if self.capacity < len {
-            *self = Self::zeros(len).unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<T>()));
+            *self = Self::zeros(len);
         }
         self.len = self.capacity;
     }
 }
 
-impl<T: Real> Drop for Block<T> {
+impl<T> Drop for Block<T> {
     fn drop(&mut self) {
         if self.whole.1.size() > 0 {
             // SAFETY: allocated with this layout, and dropped once.
@@ -81,16 +91,15 @@ impl<T: Real> Drop for Block<T> {
     }
 }
 
-impl<T: Real> std::ops::Deref for Block<T> {
+impl<T> std::ops::Deref for Block<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: `capacity ≥ len` entries were allocated as zeros, which are numbers of f32 and f64, the only types that
-        // implement `Real`; an empty block has an aligned start.
+        // SAFETY: `capacity ≥ len` entries were allocated as zeros, which are values: only plain types are allocated; an empty block has an aligned start.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
-impl<T: Real> std::ops::DerefMut for Block<T> {
+impl<T> std::ops::DerefMut for Block<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`, and the exclusive borrow keeps others away.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
@@ -99,7 +108,7 @@ impl<T: Real> std::ops::DerefMut for Block<T> {
 
 /// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
 #[cfg(target_os = "linux")]
-fn large_pages(start: *mut u8, bytes: usize) {
+pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
     const PAGE: usize = 4096;
     const HUGE: i32 = 14;
     // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
@@ -117,7 +126,7 @@ fn large_pages(start: *mut u8, bytes: usize) {
 
 /// Elsewhere pages are as the system makes them.
 #[cfg(not(target_os = "linux"))]
-fn large_pages(_: *mut u8, _: usize) {}
+pub(crate) fn large_pages(_: *mut u8, _: usize) {}
 
 #[cfg(test)]
 mod tests {
@@ -126,8 +135,8 @@ mod tests {
     #[test]
     fn blocks_begin_at_a_line_and_hold_zeros() {
         for len in [1usize, 7, 1000, (4 << 20) + 3] {
-            let mut block = Block::<f32>::zeros(len).unwrap();
-            assert!(len * 4 < SMALL || (block.as_ptr() as usize).is_multiple_of(ALIGNED));
+            let mut block = Block::<f32>::zeros(len);
+            assert!((block.as_ptr() as usize).is_multiple_of(ALIGNED));
             assert!(block.len() == len && block.iter().all(|v| *v == 0.0));
             block.fill(2.0);
             block.resize(len / 2);
@@ -135,7 +144,7 @@ mod tests {
             block.resize(2 * len);
             assert!(block.len() == len && block.iter().all(|v| *v == 2.0));
         }
-        assert!(Block::<f64>::default().is_empty() && Block::<f64>::zeros(0).unwrap().is_empty());
-        assert!(Block::<f64>::zeros(usize::MAX / 4).is_none());
+        assert!(Block::<f64>::default().is_empty() && Block::<f64>::zeros(0).is_empty());
+        assert!(Block::<f64>::try_zeros(usize::MAX / 4).is_none());
     }
 }
