@@ -99,14 +99,14 @@ impl Histogram {
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
     }
-    /// Fixed-point units per unit of weight.
-    fn weight_unit(&self) -> f64 {
+    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
+    pub fn weight_unit(&self) -> f64 {
         let top = |w: &Vec<f64>| w.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let largest = self.weights.as_ref().map_or(1.0, |[a, b]| top(a) * top(b));
         unit_below(largest)
     }
-    /// Fixed-point units per unit of value (of the first axis).
-    fn value_unit(&self) -> f64 {
+    /// Fixed-point units per unit of value (of the first axis): no value within the edges has more than 2⁸⁰.
+    pub fn value_unit(&self) -> f64 {
         let edges = &self.axes[0].edges;
         unit_below(edges[0].abs().max(edges[edges.len() - 1].abs()))
     }
@@ -171,6 +171,11 @@ impl HistogramState {
             let v = if axis.squared { v.sqrt() } else { v };
             self.sums[cell] += (v * self.units.1) as i128;
         }
+    }
+    /// Adds sums per bin of the only axis, in the units of the fold.
+    pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
+        self.weights.iter_mut().skip(1).zip(weights).for_each(|(a, b)| *a += b);
+        self.sums.iter_mut().skip(1).zip(values).for_each(|(a, b)| *a += b);
     }
     /// Adds another state.
     pub fn merge(&mut self, other: &HistogramState) {

@@ -8,6 +8,7 @@ mod edges;
 mod mesh;
 mod points;
 mod strips;
+mod sums;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -18,12 +19,14 @@ pub use edges::Edges;
 pub use mesh::{Columns, Meeting, Mesh, Meshed};
 pub use points::{Frame, Points};
 pub use strips::{Binning, Span, Strip};
+pub use sums::Terms;
 
 use crate::simd::Isa;
 use points::Near;
 use std::marker::PhantomData;
 use std::ops::Range;
 use strips::Form;
+use sums::Sums;
 use sweep::{Binner, Sweep};
 
 /// Private copies of the bins: neighbouring increments never meet in one counter.
@@ -63,6 +66,10 @@ pub struct Counts {
     pub over: u64,
     /// Pairs whose distance is NaN.
     pub skipped: u64,
+    /// Sums of products of weights per bin, in the units of [`Terms`]; empty where they are not wanted.
+    pub weights: Vec<i128>,
+    /// Sums of values per bin, likewise.
+    pub values: Vec<i128>,
 }
 
 /// A histogram in the making, for one thread.
@@ -80,6 +87,7 @@ pub struct Histogram<'e> {
     undecided: u64,
     /// The share of pairs below the last edge, by the last sample.
     share: Option<f64>,
+    sums: Option<Sums<'e>>,
     fast: bool,
 }
 
@@ -90,7 +98,22 @@ impl<'e> Histogram<'e> {
         let copies = copies(edges);
         // The upper half takes what tables leave undecided.
         let private = vec![0; slots.next_power_of_two() * copies * 2];
-        Histogram { edges, slots: vec![0; slots], private, copies, pending: 0, undecided: 0, share: None, fast: true }
+        Histogram {
+            edges,
+            slots: vec![0; slots],
+            private,
+            copies,
+            pending: 0,
+            undecided: 0,
+            share: None,
+            sums: None,
+            fast: true,
+        }
+    }
+
+    /// Also sums `terms` of the pairs in bins.
+    pub fn with_sums(self, terms: Terms<'e>) -> Histogram<'e> {
+        Histogram { sums: Some(Sums::new(terms, self.slots.len())), ..self }
     }
 
     /// Evaluates every pair in `f64`: slow, and the same counts.
@@ -141,7 +164,8 @@ impl<'e> Histogram<'e> {
     }
 
     fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
-        let sparse = self.share_in_range(work) < SPARSE;
+        // Terms are of pairs that are known by name, as in a queue.
+        let sparse = self.sums.is_some() || self.share_in_range(work) < SPARSE;
         let work = work.clone();
         if self.copies == COPIES {
             T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, isa, near: PhantomData });
@@ -173,16 +197,32 @@ impl<'e> Histogram<'e> {
     #[inline]
     fn count_exactly(&mut self, work: &Work<'_>, i: usize, j: usize) {
         let slot = self.edges.slot(work.x.squared_distance(i, work.y, j));
-        self.slots[slot] = self.slots[slot].wrapping_add(1);
+        self.take(work, i, j, slot);
         self.undecided += 1;
+    }
+
+    /// Counts a pair of a slot, with its terms.
+    #[inline(always)]
+    fn take(&mut self, work: &Work<'_>, i: usize, j: usize, slot: usize) {
+        self.slots[slot] = self.slots[slot].wrapping_add(1);
+        if let Some(sums) = &mut self.sums
+            && slot.wrapping_sub(1) < self.edges.bins()
+        {
+            sums.add(i, j, slot, || work.x.squared_distance(i, work.y, j));
+        }
     }
 
     /// As `count_exactly`, where the slot is near `guess`.
     #[inline]
     fn count_near(&mut self, work: &Work<'_>, i: usize, j: usize, guess: usize) {
-        let slot = self.edges.slot_near(work.x.squared_distance(i, work.y, j), guess);
+        let slot = self.slot_near(work, i, j, guess);
         self.slots[slot] = self.slots[slot].wrapping_add(1);
+    }
+
+    /// The slot of a pair, which is near `guess`, in `f64`.
+    fn slot_near(&mut self, work: &Work<'_>, i: usize, j: usize, guess: usize) -> usize {
         self.undecided += 1;
+        self.edges.slot_near(work.x.squared_distance(i, work.y, j), guess)
     }
 
     /// Makes room for `increments` of any one private counter.
@@ -206,7 +246,16 @@ impl<'e> Histogram<'e> {
         self.flush();
         let bins = self.edges.bins();
         let (under, over, skipped) = (self.slots[0], self.slots[bins + 1], self.slots[bins + 2]);
-        Counts { bins: self.slots[1..=bins].to_vec(), under, over, skipped }
+        let [weights, values] = self.sums.take().map(Sums::finish).unwrap_or_default();
+        let inside = |sums: Vec<i128>| sums.get(1..=bins).map(<[i128]>::to_vec).unwrap_or_default();
+        Counts {
+            bins: self.slots[1..=bins].to_vec(),
+            under,
+            over,
+            skipped,
+            weights: inside(weights),
+            values: inside(values),
+        }
     }
 }
 
@@ -218,6 +267,8 @@ impl Counts {
     pub fn merge(&mut self, other: &Counts) {
         assert_eq!(self.bins.len(), other.bins.len(), "counts of different edges");
         self.bins.iter_mut().zip(&other.bins).for_each(|(a, b)| *a += b);
+        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
+        self.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a += b);
         self.under += other.under;
         self.over += other.over;
         self.skipped += other.skipped;

@@ -1,6 +1,9 @@
-//! Family *points*: a histogram of distances in one to four dimensions, swept by its own kernel with the exact-edge rule.
+//! Family *points*: a histogram of distances in one to four dimensions, with weights and means, swept by its own kernel with
+//! the exact-edge rule.
 
-use crate::kernels::histogram::{Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Work};
+use crate::kernels::histogram::{
+    Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
+};
 use crate::simd;
 use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
 use zipfold_core::pair::lower::ZipForm;
@@ -17,10 +20,42 @@ pub struct Distances {
     edges: Edges,
     binning: Binning,
     pairs: Pairs,
+    /// What is summed beside the counts.
+    sums: Option<Sums>,
+}
+
+/// Weights in the order of the points, and the units of the fold.
+#[derive(Debug)]
+struct Sums {
+    weights: Option<[Vec<f64>; 2]>,
+    units: (f64, f64),
+    values: bool,
+    squares: bool,
+}
+
+impl Sums {
+    fn of(h: &Histogram, orders: Option<[&[u32]; 2]>) -> Option<Self> {
+        let ordered = |side: usize, weights: &[f64]| match orders {
+            None => weights.to_vec(),
+            // Places without a row are met by no pair within the edges.
+            Some(orders) => orders[side].iter().map(|r| weights.get(*r as usize).copied().unwrap_or(0.0)).collect(),
+        };
+        let weights = h.weights.as_ref().map(|[x, y]| [ordered(0, x), ordered(1, y)]);
+        let units = (h.weight_unit(), h.value_unit());
+        (h.weights.is_some() || h.mean).then(|| Sums { weights, units, values: h.mean, squares: !h.axes[0].squared })
+    }
+}
+
+/// Weights whose products are whole numbers of units, and the same both ways round where a pair may be met either way.
+fn are_plain(h: &Histogram, cells: Cells) -> bool {
+    let usable = |unit: f64| unit.is_finite() && unit > 0.0;
+    let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
+    let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
+    usable(h.weight_unit()) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
 }
 
 impl Distances {
-    /// The points and edges of `job`, where it is one plain histogram of Euclidean distances.
+    /// The points and edges of `job`, where it is one histogram of Euclidean distances.
     pub fn of(job: &Job) -> Option<Self> {
         Self::applies(job).then(|| Self::load(job, None)).flatten()
     }
@@ -28,11 +63,11 @@ impl Distances {
     pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
         Self::applies(job).then(|| Self::load(job, Some([x, y]))).flatten()
     }
-    /// Whether `job` is one plain histogram of Euclidean distances between finite points.
+    /// Whether `job` is one histogram of Euclidean distances between finite points.
     pub fn applies(job: &Job) -> bool {
         let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
         let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
-        let plain = h.axes.len() == 1 && h.weights.is_none() && !h.mean && job.near_root.is_none();
+        let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
         let straight = match job.cell.as_ref().map(|c| c.image()) {
             None => true,
             Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
@@ -50,16 +85,16 @@ impl Distances {
             let columns = columns(y, orders.map(|o| o[1]));
             Points::new(&frame, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
         });
-        Self::between(job, x, y)
+        Self::between(job, x, y, orders)
     }
-    /// The distances of `job` between points that are loaded.
-    pub fn between(job: &Job, x: Points, y: Option<Points>) -> Option<Self> {
+    /// The distances of `job` between points that are loaded, whose places hold these rows of x and of y, or all as given.
+    pub fn between(job: &Job, x: Points, y: Option<Points>, orders: Option<[&[u32]; 2]>) -> Option<Self> {
         let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
         let pairs = if job.space.cells == Cells::Triangle { Pairs::Above } else { Pairs::All };
         let (x, y) = if binning.is_double() { (x.with_doubles(), y.map(Points::with_doubles)) } else { (x, y) };
-        Some(Distances { x, y, edges, binning, pairs })
+        Some(Distances { x, y, edges, binning, pairs, sums: Sums::of(h, orders) })
     }
     /// Points of x and of y.
     pub fn points(&self) -> [&Points; 2] {
@@ -67,7 +102,11 @@ impl Distances {
     }
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
-        Sweep::new(&self.edges)
+        let sweep = Sweep::new(&self.edges);
+        let Some(Sums { weights, units, values, squares }) = &self.sums else { return sweep };
+        let weights = weights.as_ref().map(|[x, y]| [x.as_slice(), y.as_slice()]);
+        let (weight_unit, value_unit) = *units;
+        sweep.with_sums(Terms { weights, weight_unit, values: *values, value_unit, squares: *squares })
     }
     /// Counts the pairs of `strips`; see [`Work::padded`].
     pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip], padded: bool) {
@@ -80,6 +119,7 @@ impl Distances {
         state.counts[0] += counts.under;
         state.counts[1..last].iter_mut().zip(&counts.bins).for_each(|(c, more)| *c += more);
         state.counts[last] += counts.over;
+        state.add_sums(&counts.weights, &counts.values);
         counts.total() - counts.skipped
     }
     /// As [`Self::put`], where the pairs that are not below the last edge are the others of `all`.

@@ -135,7 +135,7 @@ pub(super) fn term(work: &Work<'_>) -> Term {
     work.shared(largest.1, work.computed() / work.lanes() * vector(work))
 }
 
-/// Whether the points family answers: one plain histogram of distances of up to four coordinates.
+/// Whether the points family answers: one histogram of distances of up to four coordinates.
 pub(super) fn is_plain_distance(job: &Job) -> bool {
     let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
     let root = job.low.formula.roots[h.axes[0].root];
@@ -143,5 +143,5 @@ pub(super) fn is_plain_distance(job: &Job) -> bool {
         Some((form, ..)) => form == ZipForm::SqDiff,
         None => job.low.periodic && matches!(job.low.formula.node(root), Node::Reduce(..)),
     };
-    h.axes.len() == 1 && h.weights.is_none() && !h.mean && job.near_root.is_none() && squares && job.low.dim <= 4
+    h.axes.len() == 1 && job.near_root.is_none() && squares && job.low.dim <= 4
 }

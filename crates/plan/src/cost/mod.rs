@@ -152,7 +152,7 @@ fn reductions(work: &Work<'_>) -> Term {
 /// Pairs of points counted by their own kernel.
 fn counted(work: &Work<'_>) -> Term {
     let rate = work.rates().counted[usize::from(work.job.cell.is_some())];
-    work.shared("counting", work.cells as f64 * rate)
+    work.shared("counting", work.cells as f64 * (rate + pruned::summed(work.job)))
 }
 
 /// Values that a fold takes.

@@ -81,6 +81,12 @@ pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
     n / 4.0 * mesh.met * rates::MESH[0] + vectors * rates::MESH[1]
 }
 
+/// Cycles of a counted pair for weights and values that are summed beside it.
+pub(super) fn summed(job: &Job) -> f64 {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else { return 0.0 };
+    f64::from(u8::from(h.weights.is_some())) * rates::SUMMED[0] + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
+}
+
 /// The terms of a pruned run.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel(work.job, work.family);
@@ -92,7 +98,7 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
         return vec![
             work.shared("placing rows in columns", rows * rates::MESH[2]),
             work.shared("looking for pairs", meshed(work.job, mesh)),
-            work.shared("counting", work.cells as f64 * mesh.below * rates::MESH[3]),
+            work.shared("counting", work.cells as f64 * mesh.below * (rates::MESH[3] + summed(work.job))),
         ];
     }
     vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]

@@ -121,3 +121,6 @@ pub const FRESH: f64 = 1.5e9;
 
 /// Cycles a second of the cores that were measured.
 pub const CLOCK: f64 = 3.7e9;
+
+/// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
+pub const SUMMED: [f64; 2] = [18.0, 50.0];

@@ -231,9 +231,11 @@ fn meshes_of_columns() {
         r#"{ kind = "histogram", axes = [{ bins = 7, range = [0.0, 0.7] }] }"#,
         r#"{ kind = "histogram", axes = [{ bins = 30, range = [0.1, 0.25] }], closed = "half-open" }"#,
         r#"{ kind = "histogram", axes = [{ edges = [0.01, 0.02, 0.05, 0.1, 0.3, 0.9] }] }"#,
+        r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.02, 0.05, 0.1, 0.3, 0.9] }], weights = "w", mean = true }"#,
+        r#"{ kind = "histogram", axes = [{ bins = 1100, range = [0.0, 0.4] }], weights = "w" }"#,
     ];
     let (mut meshes, mut sum) = (0, [0, 0]);
-    for (at, fold) in folds.iter().cycle().take(36).enumerate() {
+    for (at, fold) in folds.iter().cycle().take(60).enumerate() {
         let (dim, kind) = (1 + at % 4, [0, 1, 2, 4, 5, 0][at % 6]);
         let mut problem = problem(fold, "euclidean");
         let second = lcg.below(3) == 0;
@@ -242,7 +244,11 @@ fn meshes_of_columns() {
         let n = 600 + lcg.below(300);
         let x = table(&mut lcg, kind, n, dim);
         let y = second.then(|| table(&mut lcg, kind, 500, dim));
-        let Ok(job) = describe(&problem, Data { x, y, weights: vec![None] }) else { continue };
+        let mut weights = |rows: usize| table(&mut lcg, 1, rows, 1);
+        let wx = weights(n);
+        let wy = if second { weights(500) } else { wx.clone() };
+        let weights = vec![fold.contains("weights").then_some([wx, wy])];
+        let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
         let what = format!("{:?} kind {kind} dim {dim} box {:?} {fold}", problem.cells, problem.cell);
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
@@ -262,7 +268,7 @@ fn meshes_of_columns() {
             assert!(odd.is_none(), "{what}, {parts} cells: {}", odd.unwrap_or_default());
         }
     }
-    assert!(meshes > 60 && sum[0] * 2 > sum[1], "{meshes} meshes, {sum:?}");
+    assert!(meshes > 120 && sum[0] * 2 > sum[1], "{meshes} meshes, {sum:?}");
     let job =
         describe(&problem(folds[0], "euclidean"), Data { x: table(&mut lcg, 0, 9, 2), y: None, weights: vec![None] });
     let settings = [("prune".to_string(), "on".to_string()), ("mesh".into(), "none".into())].into();

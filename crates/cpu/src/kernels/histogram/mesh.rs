@@ -262,8 +262,8 @@ impl Columns {
         slices.into_par_iter().with_min_len(16).for_each(<[u64]>::sort_unstable);
         Columns { order: sorted.iter().map(|s| *s as u32).collect(), starts }
     }
-    /// The row in every place; [`GAP`] in the places behind each column.
-    fn places(&self) -> Vec<u32> {
+    /// The row in every place of its points; one beyond all rows in the places behind each column.
+    pub fn places(&self) -> Vec<u32> {
         let mut places = Vec::with_capacity(self.order.len() + PADDING * self.starts.len());
         for c in 0..self.starts.len() - 1 {
             places.extend_from_slice(&self.order[self.starts[c]..self.starts[c + 1]]);

@@ -322,6 +322,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
+        if self.histogram.sums.is_some() {
+            return self.one_by_one(s);
+        }
         let Drain { binner, work, histogram, queue } = self;
         let constants = binner.constants(s);
         histogram.reserve(queue.len as u64 + 32);
@@ -350,6 +353,39 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
         if queue.len > 0 {
             // SAFETY: `place` stored indices of private counters in the last round.
             unsafe { bump::<SHIFT>(counters, &index[last], S::N) };
+        }
+        (queue.len, queue.vectors) = (0, 0);
+    }
+}
+
+impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
+    /// Counts the pairs with their terms.
+    #[inline(always)]
+    fn one_by_one<S: Lanes<T>>(self, s: S) {
+        let Drain { binner, work, histogram, queue } = self;
+        let constants = binner.constants(s);
+        let mut index = [0i32; QUEUE + 16];
+        let mask = histogram.private.len() / 2 - 1;
+        for at in (0..queue.len).step_by(S::N) {
+            // SAFETY: there are 16 ≥ N places behind the queue, and behind the indices.
+            let undecided = unsafe {
+                binner.place::<S, SHIFT>(s, constants, s.load(queue.r2.as_ptr().add(at)), index.as_mut_ptr().add(at))
+            };
+            for lane in lanes(undecided & first_lanes(queue.len - at)) {
+                let (i, j) = queue.pair(at + lane);
+                let guess = (index[at + lane] as usize & mask) >> SHIFT;
+                index[at + lane] = (histogram.slot_near(&work, i, j, guess) << SHIFT) as i32;
+            }
+        }
+        // Vectors hold few pairs: where one ends is not guessed.
+        let (mut vector, mut bits) = (0, queue.from[0].bits);
+        for at in &index[..queue.len] {
+            let From { i, j, .. } = queue.from[vector];
+            histogram.take(&work, i as usize, (j + bits.trailing_zeros()) as usize, *at as usize >> SHIFT);
+            bits &= bits.wrapping_sub(1);
+            let ends = bits == 0;
+            vector += usize::from(ends);
+            bits = std::hint::select_unpredictable(ends, queue.from[vector].bits, bits);
         }
         (queue.len, queue.vectors) = (0, 0);
     }

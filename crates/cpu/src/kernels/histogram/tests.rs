@@ -21,7 +21,7 @@ fn oracle(
     pairs: Pairs,
 ) -> Counts {
     let bins = edges.bins();
-    let mut counts = Counts { bins: vec![0; bins], under: 0, over: 0, skipped: 0 };
+    let mut counts = Counts { bins: vec![0; bins], under: 0, over: 0, skipped: 0, weights: vec![], values: vec![] };
     for i in 0..x[0].len() {
         for j in 0..y[0].len() {
             if pairs == Pairs::Above && j <= i {

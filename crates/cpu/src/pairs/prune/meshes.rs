@@ -38,7 +38,9 @@ impl<'j> Meshes<'j> {
         let frame = frame(job, &sides[0])?;
         let Meshed { mesh, columns, points } = Meshed::new(&frame, sides, last, parts as usize)?;
         let mut points = points.into_iter();
-        let distances = Distances::between(job, points.next()?, points.next())?;
+        let places = if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![vec![]] };
+        let orders = [&places[0][..], &places[places.len() - 1]];
+        let distances = Distances::between(job, points.next()?, points.next(), Some(orders))?;
         Some(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })
     }
     /// Which rows of `side` the sorted ones are.
