@@ -7,13 +7,15 @@
 use super::block::Block;
 use super::permute::{Packing, Run};
 use super::real::Real;
-use super::shape::offsets;
+use super::shape::{self, Shape, offsets};
 use super::tiles::{Job, ROWS, Row};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Cycles of a vector of exponentials or logarithms.
 const LOGS: f64 = 16.0;
+/// Depth, at most, of a table that is not packed because it fits a contraction whose result's order is given.
+const SHALLOW: usize = 64;
 /// Entries of a row, at most, and of the packed second table.
 const LONGEST: usize = 4096;
 const PACKED: usize = 1 << 23;
@@ -39,6 +41,8 @@ struct Digit {
     var: usize,
     card: usize,
     strides: [usize; 2],
+    /// In the result, where its order is given.
+    out: usize,
 }
 
 /// What two tables hold and what becomes of them, by which their cost is predicted.
@@ -135,6 +139,19 @@ fn places(digits: &[Digit], table: usize) -> Vec<usize> {
     offsets(&digits.iter().map(|d| (d.card, d.strides[table])).collect::<Vec<_>>())
 }
 
+/// Offsets in the result.
+fn outs(digits: &[Digit]) -> Vec<usize> {
+    offsets(&digits.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>())
+}
+
+/// A digit in two, the fast one as long as a row may be.
+fn divide(digit: Digit) -> Vec<Digit> {
+    let part = (1..=digit.card.min(LONGEST)).rev().find(|p| digit.card.is_multiple_of(*p)).unwrap_or(1);
+    let slow =
+        Digit { card: digit.card / part, strides: digit.strides.map(|s| s * part), out: digit.out * part, ..digit };
+    [slow, Digit { card: part, ..digit }].into_iter().filter(|d| d.card > 1).collect()
+}
+
 impl Way {
     /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says; variables that are not `kept` are summed.
     pub fn of(cards: &[usize], scopes: [&[usize]; 2], kept: &dyn Fn(usize) -> bool, domain: Domain) -> Option<Self> {
@@ -143,7 +160,7 @@ impl Way {
             let own = strides(scopes[first], cards);
             let other = strides(scopes[1 - first], cards);
             let of = |list: &[(usize, usize)], v: usize| list.iter().find(|s| s.0 == v).map_or(0, |s| s.1);
-            let digit = |v: usize| Digit { var: v, card: cards[v], strides: [of(&own, v), of(&other, v)] };
+            let digit = |v: usize| Digit { var: v, card: cards[v], strides: [of(&own, v), of(&other, v)], out: 0 };
             let wide = |list: &[(usize, usize)]| -> Vec<Digit> {
                 list.iter().map(|s| digit(s.0)).filter(|d| d.card > 1).collect()
             };
@@ -170,6 +187,7 @@ impl Way {
                         ahead: false,
                         cost: 0.0,
                     };
+                    way.lay_out();
                     way.predict(domain);
                     if best.as_ref().is_none_or(|b| way.cost < b.cost) {
                         best = Some(way);
@@ -178,6 +196,67 @@ impl Way {
             }
         }
         best
+    }
+    /// The cheapest way to a result whose order is given, where the first table is read as it lies: nothing but the second one is
+    /// copied. The predicted cycles are those of values.
+    pub fn within(shape: &Shape, lanes: usize) -> Option<Self> {
+        let mut best: Option<Way> = None;
+        let deep: usize = shape.digits.iter().filter(|d| d.summed).map(|d| d.card).product();
+        let all = |d: &shape::Digit| d.strides[0] > 0 || d.strides[1] > 0;
+        if shape.inputs != 2 || deep > SHALLOW || !shape.digits.iter().all(all) {
+            return None;
+        }
+        for first in 0..2 {
+            let digit = |d: &shape::Digit| Digit {
+                var: 0,
+                card: d.card,
+                strides: [d.strides[first], d.strides[1 - first]],
+                out: d.out,
+            };
+            let of = |summed: bool| shape.digits.iter().filter(move |d| d.summed == summed).map(digit);
+            let mut kept: Vec<Digit> = of(false).filter(|d| d.strides[0] > 0).collect();
+            let columns: Vec<Digit> = of(false).filter(|d| d.strides[0] == 0).collect();
+            kept.sort_by_key(|d| std::cmp::Reverse(d.out));
+            if let Some(last) = kept.pop() {
+                kept.extend(divide(last));
+            }
+            for cut in (0..kept.len()).rev() {
+                let run = &kept[cut..];
+                let mut next = 1;
+                let straight = run.iter().rev().all(|d| {
+                    let beside = d.out == next && d.strides[0] == next;
+                    next *= d.card;
+                    beside
+                });
+                if !straight || size(run) > LONGEST {
+                    break;
+                }
+                let depth = of(true).collect();
+                let mut way = Way {
+                    first,
+                    kept: kept.clone(),
+                    cut,
+                    columns: columns.clone(),
+                    depth,
+                    wide: 1,
+                    ahead: false,
+                    cost: 0.0,
+                };
+                way.predict(Domain { lanes, logs: [false; 2], out: false });
+                if size(run) >= 2 * lanes && !way.vectors() && best.as_ref().is_none_or(|b| way.cost < b.cost) {
+                    best = Some(way);
+                }
+            }
+        }
+        best.filter(|b| b.cost.is_finite())
+    }
+    /// Gives the result's variables their strides: columns slowest.
+    fn lay_out(&mut self) {
+        let mut stride = 1;
+        for d in self.columns.iter_mut().chain(&mut self.kept).rev() {
+            d.out = stride;
+            stride *= d.card;
+        }
     }
     fn vectors(&self) -> bool {
         self.kept[self.cut..].iter().any(|d| d.strides[1] > 0)
@@ -231,18 +310,7 @@ impl Way {
         let (outer, run) = self.kept.split_at(self.cut);
         let vectors = self.vectors();
         let depth = places(&self.depth, 0);
-        let own_out = size(&self.kept);
-        let column_digits: Vec<(usize, usize)> = {
-            let mut stride = own_out;
-            let mut out: Vec<(usize, usize)> = Vec::new();
-            for d in self.columns.iter().rev() {
-                out.push((d.card, stride));
-                stride *= d.card;
-            }
-            out.reverse();
-            out
-        };
-        let mut columns = offsets(&column_digits);
+        let mut columns = outs(&self.columns);
         let mut of_columns = places(&self.columns, 1);
         let padded = columns.len().next_multiple_of(self.wide);
         // Columns beyond the last are the last once more.
@@ -280,14 +348,14 @@ impl Way {
         blocks.reverse();
         let (lead, other) = (places(outer, 0), offsets(&blocks));
         let run_len = size(run);
-        let rows = lead.iter().zip(&other).enumerate();
-        let rows = rows.map(|(at, (lead, other))| Row { lead: *lead, other: *other, out: at * run_len }).collect();
+        let rows = lead.iter().zip(&other).zip(outs(outer));
+        let rows = rows.map(|((lead, other), out)| Row { lead: *lead, other: *other, out }).collect();
         let lens = if self.first == 0 { lens } else { [lens[1], lens[0]] };
         Direct {
             first: self.first,
             lens,
             scope: self.scope(),
-            len: own_out * size(&self.columns),
+            len: size(&self.kept) * size(&self.columns),
             rows,
             packed_depth: (0..depth.len()).map(|k| k * lanes).collect(),
             depth,
