@@ -141,7 +141,7 @@ fn tables(b: &Bucket) -> Vec<Table> {
 /// Least seconds of several calls: three at least, since the first one writes to fresh pages.
 fn best(mut call: impl FnMut()) -> f64 {
     let (mut least, begin, mut turns) = (f64::INFINITY, Instant::now(), 0);
-    while begin.elapsed().as_secs_f64() < 0.3 || turns < 3 {
+    while begin.elapsed().as_secs_f64() < 0.1 || turns < 3 {
         let start = Instant::now();
         call();
         least = least.min(start.elapsed().as_secs_f64());

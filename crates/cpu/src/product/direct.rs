@@ -14,11 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Cycles of a vector of exponentials or logarithms.
 const LOGS: f64 = 16.0;
+/// Entries of a row, at least, of a table that is read as it lies for a result whose order is given: long pieces of memory.
+const LONG: usize = 512;
 /// Depth, at most, of a table that is not packed because it fits a contraction whose result's order is given.
 const SHALLOW: usize = 64;
-/// Entries of a row, at most, and of the packed second table.
+/// Entries of a row, at most.
 const LONGEST: usize = 4096;
-const PACKED: usize = 1 << 23;
+/// Entries of the packed second table, at most.
+pub const PACKED: usize = 1 << 23;
 /// Rows, at most.
 const MOST_ROWS: usize = 1 << 23;
 /// Columns of a register tile.
@@ -243,7 +246,7 @@ impl Way {
                     cost: 0.0,
                 };
                 way.predict(Domain { lanes, logs: [false; 2], out: false });
-                if size(run) >= 2 * lanes && !way.vectors() && best.as_ref().is_none_or(|b| way.cost < b.cost) {
+                if size(run) >= LONG && !way.vectors() && best.as_ref().is_none_or(|b| way.cost < b.cost) {
                     best = Some(way);
                 }
             }
@@ -516,6 +519,39 @@ fn ask<T>(from: &[T], rows: &[Row], depth: &[usize], run: usize) {
                     _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(row.lead + d).cast::<i8>().wrapping_add(at));
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bucket::{self, Mode};
+    use super::*;
+
+    #[test]
+    fn results_in_a_given_order_agree_with_the_bucket_kernel() {
+        // k3 r2 c5 r1100, and its mirror image: rows of 1100 entries lie in the result between columns.
+        for first in 0..2 {
+            let put = |own: [usize; 2]| {
+                let mut strides = [0; shape::MOST_INPUTS];
+                (strides[first], strides[1 - first]) = (own[0], own[1]);
+                strides
+            };
+            let digit = |card, own, out, summed| shape::Digit { card, strides: put(own), out, summed };
+            let digits = vec![
+                digit(3, [2200, 5], 0, true),
+                digit(2, [1100, 0], 5500, false),
+                digit(5, [0, 1], 1100, false),
+                digit(1100, [1, 0], 1, false),
+            ];
+            let shape = Shape { digits, inputs: 2, out_len: 11_000 };
+            let lens = if first == 0 { [6600, 15] } else { [15, 6600] };
+            let [a, b] = lens.map(|n| (0..n).map(|i| 0.5 + f64::from((i * 7) as u32 % 13)).collect::<Vec<f64>>());
+            let (mut want, mut got) = (vec![0.0; 11_000], vec![7.0; 11_000]);
+            bucket::contract(&shape, &[&a, &b], Mode::Sum, &mut want);
+            let way = Way::within(&shape, 8).expect("a way");
+            way.plan(lens, 8).run([&a, &b], Logs::NONE, &mut Buffers::default(), &mut got);
+            assert!(want.iter().zip(&got).all(|(w, g)| (w - g).abs() <= 1e-12 * w), "{first}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A bucket that is planned once and executed many times: tables as they lie in memory, in f32 or f64, of values or of logarithms.
 //!
 //! Tables are taken two at a time by [`super::direct`], in the order that is predicted to be the cheapest; a summed variable
-//! leaves with the last table that holds it.
+//! leaves with the last table that holds it. That is made for the paper's buckets, of up to some hundred summed configurations;
+//! deeper products are faster by a plan, which packs both sides.
 
 use super::block::Block;
 use super::bucket::{self, Mode};
-use super::direct::{Buffers, Direct, Domain, Logs, Scope, Way};
+use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
 use super::real::Real;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
@@ -56,7 +57,7 @@ impl<T: Real> Prepared<T> {
     ///
     /// # Errors
     /// `Request` for no table or more than eight, a variable that `cards` does not have or that a table names twice, and sizes
-    /// beyond what one address can hold.
+    /// beyond what one address can hold; tables that are all too large to be packed.
     pub fn new(cards: &[usize], scopes: &[Scope], summed: &[usize], entries: Entries) -> Result<Self> {
         let lens = check(cards, scopes)?;
         // One table is multiplied by 1.
@@ -67,7 +68,9 @@ impl<T: Real> Prepared<T> {
         let (_, joins) = Search { cards, summed, lanes: T::LANES, logs: entries == Entries::Logs }
             .cheapest(left, 0)
             .ok_or_else(|| {
-                Error::request("the bucket's tables are too large for one contraction").remedy("contract it by a plan")
+                Error::request("no table of the bucket is small enough to be packed for the others")
+                    .limit(format!("{PACKED} entries packed"))
+                    .remedy("contract the tables by a plan (infer, contract), which packs both sides in blocks")
             })?;
         let len = |scope: &[usize]| scope.iter().map(|v| cards[*v]).product::<usize>();
         let steps: Vec<Step> = joins
@@ -396,6 +399,8 @@ mod tests {
         assert!(new(&[2], &[vec![0, 0]]).is_some());
         assert!(new(&[0], &[vec![0]]).is_some());
         assert!(new(&[1 << 20, 1 << 20], &[vec![0, 1]]).is_some());
+        // Both tables have more entries than are packed.
+        assert!(new(&[4096, 4096], &[vec![0, 1], vec![1, 0]]).is_some());
         let mut bucket = Prepared::<f64>::new(&[2, 3], &[vec![0, 1]], &[0], Entries::Values).unwrap();
         assert!(bucket.run(&[&[1.0; 6]], &mut [0.0; 2]).is_err());
         assert!(bucket.run(&[&[1.0; 5]], &mut [0.0; 3]).is_err());
