@@ -1,10 +1,13 @@
 """Random buckets of the sum-product paper (section 7.2.2): zipfold, opt_einsum and NumPy on the same tables in one run.
 
-usage: python buckets.py PROGRAM [COUNT=60] [SEED=1] [--file BUCKETS.jsonl]      needs numpy and opt_einsum
-PROGRAM is the example `buckets` of crate zipfold-cpu. Prints one JSON object. No side's time includes planning. Rates are by the
-paper's count |O| (N m - 1); each time is the least of the calls within 0.3 s. Beside them: the rate that the paper's A_cache model predicts,
-min(P, M A), with P the rate of NumPy's dgemm and M that of a copy on all cores, both measured here, and the last cache; and the share of the
-roofline max(operations / P, bytes / M), every table moved once.
+usage: python buckets.py PROGRAM [COUNT=60] [SEED=1] [--file BUCKETS.jsonl] [--rows PART.json]      needs numpy and opt_einsum
+PROGRAM is the example `buckets` of crate zipfold-cpu. Prints one JSON object; `--rows` adds the buckets of an earlier run, so that a long list
+can be taken in short turns. No side's time includes planning: zipfold's `Prepared` and opt_einsum's `contract_expression` are made once a bucket.
+Both take tables of the type in the bucket's own order; zipfold's result lies in the order of its plan and in memory that was written before,
+opt_einsum's is a view in the order asked for. Rates are by the paper's count |O| (N m - 1) on all sides; each time is the least of the calls
+within 0.1 s, one at least. `engine` is the forward pass for networks, which converts and restructures its tables in every call. Beside them: the rate that the
+paper's A_cache model predicts, min(P, M A), with P the rate of NumPy's dgemm and M that of a copy on all cores, both measured here, and the last
+cache; and the roofline max(operations / P, bytes / M), every table moved once.
 """
 import json, math, os, statistics, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +24,7 @@ def table(at, dom, scope):
 
 def least(call):
     best, begin, out = math.inf, time.perf_counter(), None
-    while time.perf_counter() - begin < 0.3 or best == math.inf:
+    while time.perf_counter() - begin < 0.1 or best == math.inf:
         start = time.perf_counter()
         out = call()
         best = min(best, time.perf_counter() - start)
@@ -70,7 +73,8 @@ def peers(bucket):
     doubles = [t.astype(np.float64) for t in tables]
     out['opt_einsum f32'], result = linear(scopes, tables, kept, np.float32)
     total = float(result.sum(dtype=np.float64))
-    out['opt_einsum f64'] = linear(scopes, doubles, kept, np.float64)[0]
+    if bucket['flop'] < 1e9:
+        out['opt_einsum f64'] = linear(scopes, doubles, kept, np.float64)[0]
     if visits < 1 << 26:
         out['numpy log f32'] = logarithmic(bucket['dom'], scopes, tables, kept, summed)[0]
         out['numpy log f64'] = logarithmic(bucket['dom'], scopes, doubles, kept, summed)[0]
@@ -105,6 +109,11 @@ PAIRS = {'f32': 'opt_einsum f32', 'f64': 'opt_einsum f64', 'log f32': 'numpy log
          'log-sum-exp f64': 'numpy log f64'}
 
 
+def floor(row, of):
+    """Seconds of the roofline, which the rows hold for f64: f32 has twice the rate and half the bytes."""
+    return row['roofline'] / (2 if of == 'f32' else 1)
+
+
 def main():
     program, rest = sys.argv[1], sys.argv[2:]
     if '--file' in rest:
@@ -114,6 +123,8 @@ def main():
         text = subprocess.run([program, '--generate', count, seed], capture_output=True, text=True, check=True).stdout
     buckets = sorted(map(json.loads, text.splitlines()), key=lambda b: b['flop'])
     rows, facts = [], machine()
+    if '--rows' in rest:
+        rows = json.load(open(rest[rest.index('--rows') + 1]))['rows']
     with tempfile.NamedTemporaryFile('w', suffix='.jsonl') as file:
         for bucket in buckets:
             file.seek(0), file.truncate(), file.write(json.dumps(bucket) + '\n'), file.flush()
@@ -132,11 +143,12 @@ def main():
                              'least': round(min(r[b] / r[a] for r in rows if b in r), 2)} for a, b in PAIRS.items() if any(b in r for r in rows)}
     log_cost = {p: round(statistics.median(r[f'log {p}'] / r[p] for r in rows), 3) for p in ('f32', 'f64')}
     large = [r for r in rows if r['flop'] > 1e9]
-    shares = {('compute' if bound else 'memory') + ' bound': [round(r['roofline'] / r['contraction f64'], 2) for r in large if r['compute bound'] == bound]
+    shares = {('compute' if bound else 'memory') + ' bound': [round(r['roofline'] / r['f64'], 2) for r in large if r['compute bound'] == bound]
               for bound in (True, False)}
     model_share = round(statistics.median(r['flop'] / r['f64'] / 1e9 / r['predicted'] for r in rows), 3)
     print(json.dumps({'buckets': len(rows), 'machine': facts, 'gflops_median': medians, 'ratios': ratios, 'log_over_linear': log_cost,
                       'f64_over_a_cache_prediction': model_share, 'share_of_roofline_above_1e9': shares,
+                      'share_of_roofline_median': {p: round(statistics.median(floor(r, p) / r[p] for r in rows), 3) for p in ('f32', 'f64')},
                       'log_over_linear_above_1e9': [round(r['log f64'] / r['f64'], 2) for r in large],
                       'rows': [{k: v if isinstance(v, bool) else float(f'{v:.4g}') for k, v in r.items()} for r in rows]}))
 

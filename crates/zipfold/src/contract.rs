@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use zipfold_core::factor::table::{check_scope, entries};
 use zipfold_core::factor::{Semiring, Var};
 use zipfold_core::{Budget, Error, Result};
+pub use zipfold_cpu::product::Prepared;
+pub use zipfold_cpu::product::scaled::Entries;
 use zipfold_cpu::product::semiring::contract as fold;
 use zipfold_cpu::product::shape::{Shape, offsets};
 use zipfold_cpu::product::{Engine, Fold};
@@ -15,7 +17,7 @@ pub type Bare<V> = (Vec<Var>, Vec<V>);
 
 /// Folds away every variable that is not in `keep`; the result has the last variable of `keep` fastest. `cards` are the domain
 /// sizes. Joins follow the planner's order and are done by counting; sums and maxima of numbers are faster by
-/// [`crate::infer::infer`], log-sum-exps by [`contract_logs`].
+/// [`crate::infer::infer`], log-sum-exps by [`contract_logs`], and one bucket of numbers many times by [`Prepared`].
 ///
 /// # Errors
 /// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds `settings`.

@@ -1,6 +1,7 @@
 //! One contraction in the scaled form: the kernel by cost, the domain by the ranges of its inputs.
 
 use super::bucket::{self, Mode};
+use super::direct::{Buffers, Logs, Way};
 use super::held::{Held, Room};
 use super::matrix::{self, Matrices};
 use super::real::Real;
@@ -20,6 +21,11 @@ pub enum Fold {
 
 /// Times the arithmetic of a matrix product that the bucket kernel takes for one of two tables.
 const BUCKET: f64 = 8.0;
+
+/// Configurations from which tables are taken as they lie, where the predicted cycles are at most so many times those of the
+/// kernel that packs them: what the copies cost in memory is not in the prediction.
+const DIRECT: f64 = 1e6;
+const SPARED: f64 = 3.0;
 
 /// Contracts `inputs` as `shape` says.
 ///
@@ -58,6 +64,13 @@ pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out:
     if let [a, b] = tables {
         let matrices = Matrices::of(shape);
         let most = if matrices.is_some() { matrix::cost(shape) } else { BUCKET };
+        if !max
+            && shape.visits() >= DIRECT
+            && let Some(way) = Way::within(shape, T::LANES)
+            && way.cost < SPARED * most * shape.visits() / T::LANES as f64
+        {
+            return way.plan([a.len(), b.len()], T::LANES).run([a, b], Logs::NONE, &mut Buffers::default(), out);
+        }
         if let Some(vectors) = Vectors::of(shape, T::LANES, most) {
             return vectors.run([a, b], max, out);
         }

@@ -2,6 +2,7 @@
 
 pub mod bucket;
 pub mod contract;
+pub mod direct;
 pub mod engine;
 pub mod gather;
 pub mod held;
@@ -10,17 +11,24 @@ mod logs;
 pub mod matrix;
 mod micro;
 mod pack;
+mod permute;
 mod pick;
 mod places;
+pub mod prepared;
 pub mod real;
 mod rows;
 pub mod scaled;
 pub mod semiring;
 pub mod shape;
+mod slices;
 mod spread;
 mod target;
+mod tiles;
 pub mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use contract::Fold;
 pub use engine::{Engine, Forward, Marginals};
+pub use prepared::Prepared;
 pub use real::Real;

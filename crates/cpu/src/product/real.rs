@@ -1,7 +1,9 @@
 //! The element types of tables.
 
 use super::held::{Spare, Spares};
+use super::permute::Packing;
 use super::pick::{Pick, Places, Steps};
+use super::tiles::Job;
 use std::sync::Mutex;
 
 /// f32 or f64.
@@ -45,12 +47,23 @@ pub trait Real:
     /// # Safety
     /// Eight entries lie at each of `from`, and the places are within `to`.
     unsafe fn square(from: [*const Self; 8], to: *mut Self, apart: usize);
+    /// Makes the rows of a job at `out`; `past`: whole lines go past the caches; see [`super::tiles`].
+    ///
+    /// # Safety
+    /// The tables and `out` hold as many entries as [`Job::reach`] says, and no other thread touches those of `out`.
+    unsafe fn tiles(job: &Job<'_, Self>, out: *mut Self, past: bool);
+    /// Packs rows of a table; see [`super::permute`].
+    fn pack(job: &Packing<'_, Self>, to: &mut [Self]);
+    /// The least finite and the greatest of `logs`.
+    fn ends(logs: &[Self]) -> (Self, Self);
+    /// `to = e^(from - shift)`.
+    fn exponentials(from: &[Self], shift: Self, to: &mut [Self]);
     /// Copies the vectors that `picks` name at each of `places`; see [`super::pick`].
     fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]);
 }
 
 macro_rules! real {
-    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $vectors:path, $pick:path, $square:path) => {
+    ($t:ty, $spares:ident, $limit:expr, $lanes:expr, $micro:path, $vectors:path, $pick:path, $square:path, $tiles:path, $pack:path, $exps:path, $ends:path) => {
         impl Real for $t {
             const LIMIT: i32 = $limit;
             const LANES: usize = $lanes;
@@ -81,6 +94,19 @@ macro_rules! real {
                 // SAFETY: the caller's promise.
                 unsafe { $square(from, to, apart) }
             }
+            unsafe fn tiles(job: &Job<'_, Self>, out: *mut Self, past: bool) {
+                // SAFETY: the caller's promise.
+                unsafe { $tiles(job, out, past) }
+            }
+            fn pack(job: &Packing<'_, Self>, to: &mut [Self]) {
+                $pack(job, to)
+            }
+            fn ends(logs: &[Self]) -> (Self, Self) {
+                $ends(logs)
+            }
+            fn exponentials(from: &[Self], shift: Self, to: &mut [Self]) {
+                $exps(from, shift, to)
+            }
             fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]) {
                 $pick(from, places, picks, steps, to)
             }
@@ -95,7 +121,11 @@ real!(
     super::micro::tile_f64,
     super::micro::vectors_f64,
     super::pick::pick_f64,
-    super::pack::square_f64
+    super::pack::square_f64,
+    super::tiles::tiles_f64,
+    super::permute::pack_f64,
+    super::slices::exponentials_f64,
+    super::slices::ends_f64
 );
 real!(
     f32,
@@ -105,5 +135,9 @@ real!(
     super::micro::tile_f32,
     super::micro::vectors_f32,
     super::pick::pick_f32,
-    super::pack::square
+    super::pack::square,
+    super::tiles::tiles_f32,
+    super::permute::pack_f32,
+    super::slices::exponentials_f32,
+    super::slices::ends_f32
 );

@@ -1,0 +1,262 @@
+//! Entries of a table brought side by side, vector by vector, and their exponentials on the way.
+//!
+//! A vector is put together from the pieces of the table that hold its entries: a permutation in registers for each of them.
+
+use super::real::Real;
+use super::tiles::Row;
+
+/// Entries of one vector that lie within a vector of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Where the table's vector begins, after the row's offset.
+    first: usize,
+    /// The lanes that come from it.
+    mask: u16,
+    /// The place of each of these lanes' entries in it.
+    lanes: [u8; 16],
+}
+
+/// How the entries of a row lie in the table.
+#[derive(Clone, Debug)]
+pub enum Run {
+    /// Side by side.
+    Straight,
+    /// At these offsets; by vector, its pieces where they are few.
+    Offsets(Vec<usize>, Vec<Vec<Piece>>),
+}
+
+/// Most pieces of a vector.
+pub const PIECES: usize = 8;
+
+impl Run {
+    /// The run of entries at `offsets`, for vectors of `lanes`.
+    pub fn of(offsets: &[usize], lanes: usize) -> Self {
+        if offsets.iter().enumerate().all(|(at, o)| at == *o) {
+            return Run::Straight;
+        }
+        let vectors: Vec<Vec<Piece>> = offsets.chunks(lanes).map(|o| pieces(o, lanes)).collect();
+        let few = vectors.iter().all(|v| v.len() <= PIECES);
+        Run::Offsets(offsets.to_vec(), if few { vectors } else { Vec::new() })
+    }
+    /// Cycles, roughly, that a vector of the run takes.
+    pub fn cost(&self) -> f64 {
+        match self {
+            Run::Straight => 2.0,
+            Run::Offsets(_, vectors) => {
+                vectors.iter().map(|v| v.len() + 2).max().map_or(24.0, |most| most as f64 * 1.5)
+            }
+        }
+    }
+}
+
+fn pieces(offsets: &[usize], lanes: usize) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    let mut left: Vec<(usize, usize)> = offsets.iter().copied().enumerate().collect();
+    while let Some(first) = left.iter().map(|l| l.1).min() {
+        let mut piece = Piece { first, mask: 0, lanes: [0; 16] };
+        left.retain(|(lane, offset)| {
+            let near = offset - first < lanes;
+            if near {
+                piece.mask |= 1 << lane;
+                piece.lanes[*lane] = (offset - first) as u8;
+            }
+            !near
+        });
+        out.push(piece);
+    }
+    out
+}
+
+/// What is packed: rows, each at all depths.
+#[derive(Clone, Copy, Debug)]
+pub struct Packing<'a, T> {
+    /// The table.
+    pub from: &'a [T],
+    /// Rows.
+    pub rows: &'a [Row],
+    /// Offsets of the depth.
+    pub depth: &'a [usize],
+    /// Entries of a row.
+    pub run: usize,
+    /// How they lie.
+    pub how: &'a Run,
+    /// Taken off before exponentials, if those are wanted.
+    pub shift: Option<T>,
+}
+
+macro_rules! permute {
+    ($pack:ident, $avx:ident, $gathered:ident, $wide:ident, $t:ty) => {
+        /// Packs the rows into `to`: vector by vector of a row, each at all depths.
+        pub fn $pack(job: &Packing<'_, $t>, to: &mut [$t]) {
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                use super::wide::$wide as w;
+                let vectors = job.run.div_ceil(w::LANES);
+                let all = job.rows.len() * vectors * job.depth.len() * w::LANES;
+                let last = |list: &mut dyn Iterator<Item = usize>| list.max().unwrap_or(0);
+                let most = last(&mut job.rows.iter().map(|r| r.lead)) + last(&mut job.depth.iter().copied());
+                let reach = match job.how {
+                    Run::Straight => job.run - 1,
+                    Run::Offsets(offsets, _) => last(&mut offsets.iter().copied()),
+                };
+                assert!(all <= to.len() && most + reach < job.from.len(), "offset beyond a table");
+                // SAFETY: the feature was just detected, and the assertion holds all rows within the table and the panel.
+                return unsafe {
+                    match (job.how, job.shift.is_some()) {
+                        (Run::Straight, false) => $avx::<0, false>(job, to),
+                        (Run::Straight, true) => $avx::<0, true>(job, to),
+                        (Run::Offsets(_, p), exps) => match (p.iter().map(Vec::len).max().unwrap_or(0), exps) {
+                            (0, _) => $gathered(job, to),
+                            (1, false) => $avx::<1, false>(job, to),
+                            (2, false) => $avx::<2, false>(job, to),
+                            (3, false) => $avx::<3, false>(job, to),
+                            (4, false) => $avx::<4, false>(job, to),
+                            (5 | 6, false) => $avx::<6, false>(job, to),
+                            (_, false) => $avx::<8, false>(job, to),
+                            (1, true) => $avx::<1, true>(job, to),
+                            (2, true) => $avx::<2, true>(job, to),
+                            (3, true) => $avx::<3, true>(job, to),
+                            (4, true) => $avx::<4, true>(job, to),
+                            (5 | 6, true) => $avx::<6, true>(job, to),
+                            (_, true) => $avx::<8, true>(job, to),
+                        },
+                    }
+                };
+            }
+            plain(job, to);
+        }
+
+        /// `K` pieces a vector at most, 0 for runs that lie side by side.
+        ///
+        /// # Safety
+        /// The machine has AVX-512 F; all rows lie within the table and the panel.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $avx<const K: usize, const EXP: bool>(job: &Packing<'_, $t>, to: &mut [$t]) {
+            use super::wide::$wide as w;
+            let vectors = job.run.div_ceil(w::LANES);
+            let deep = job.depth.len();
+            let shift = w::splat(job.shift.unwrap_or(0.0));
+            if K == 0 {
+                // Rows are read as they lie.
+                for (at, row) in job.rows.iter().enumerate() {
+                    for (k, d) in job.depth.iter().enumerate() {
+                        for vector in 0..vectors {
+                            let some = w::mask(job.run - vector * w::LANES);
+                            let place = ((at * vectors + vector) * deep + k) * w::LANES;
+                            // SAFETY: within the table and the panel by the caller's promise.
+                            unsafe {
+                                let mut x = w::load_some(some, job.from.as_ptr().add(row.lead + d + vector * w::LANES));
+                                if EXP {
+                                    x = w::exp(w::sub(x, shift));
+                                }
+                                w::store(to.as_mut_ptr().add(place), x);
+                            }
+                        }
+                    }
+                }
+                return;
+            }
+            for vector in 0..vectors {
+                let mut firsts = [0; K];
+                let mut masks = [0; K];
+                let mut indices = [w::indices(&[0; 16]); K];
+                if let Run::Offsets(_, pieces) = job.how {
+                    for (k, piece) in pieces[vector].iter().enumerate().take(K) {
+                        (firsts[k], masks[k]) = (piece.first, piece.mask as w::Mask);
+                        indices[k] = w::indices(&piece.lanes);
+                    }
+                }
+                let reach = firsts.iter().copied().max().unwrap_or(0) + w::LANES;
+                for (at, row) in job.rows.iter().enumerate() {
+                    let mut place = (at * vectors + vector) * deep * w::LANES;
+                    for d in job.depth {
+                        let base = row.lead + d;
+                        // SAFETY: within the table by the caller's promise, and where the last vector would reach beyond it,
+                        // its entries one by one.
+                        unsafe {
+                            let from = job.from.as_ptr().add(base);
+                            let mut x = w::splat(0.0);
+                            if base + reach <= job.from.len() {
+                                for k in 0..K {
+                                    x = w::permute(x, masks[k], indices[k], w::load(from.add(firsts[k])));
+                                }
+                            } else {
+                                x = w::load(one_by_one(job, from, vector).as_ptr());
+                            }
+                            if EXP {
+                                x = w::exp(w::sub(x, shift));
+                            }
+                            w::store(to.as_mut_ptr().add(place), x);
+                        }
+                        place += w::LANES;
+                    }
+                }
+            }
+        }
+
+        /// Vectors of entries far apart.
+        ///
+        /// # Safety
+        /// As above.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $gathered(job: &Packing<'_, $t>, to: &mut [$t]) {
+            use super::wide::$wide as w;
+            let vectors = job.run.div_ceil(w::LANES);
+            for (at, row) in job.rows.iter().enumerate() {
+                for vector in 0..vectors {
+                    let mut place = (at * vectors + vector) * job.depth.len() * w::LANES;
+                    for d in job.depth {
+                        // SAFETY: within the table and the panel by the caller's promise.
+                        unsafe {
+                            let near = one_by_one(job, job.from.as_ptr().add(row.lead + d), vector);
+                            let mut x = w::load(near.as_ptr());
+                            if let Some(shift) = job.shift {
+                                x = w::exp(w::sub(x, w::splat(shift)));
+                            }
+                            w::store(to.as_mut_ptr().add(place), x);
+                        }
+                        place += w::LANES;
+                    }
+                }
+            }
+        }
+    };
+}
+permute!(pack_f32, avx_f32, gathered_f32, singles, f32);
+permute!(pack_f64, avx_f64, gathered_f64, doubles, f64);
+
+/// The entries of one vector of a row.
+///
+/// # Safety
+/// They lie within the table.
+#[inline(always)]
+unsafe fn one_by_one<T: Real>(job: &Packing<'_, T>, from: *const T, vector: usize) -> [T; 16] {
+    let mut near = [T::default(); 16];
+    if let Run::Offsets(offsets, _) = job.how {
+        for (n, o) in near.iter_mut().zip(&offsets[vector * T::LANES..job.run.min((vector + 1) * T::LANES)]) {
+            // SAFETY: the caller's promise.
+            *n = unsafe { *from.add(*o) };
+        }
+    }
+    near
+}
+
+/// The same on any machine.
+fn plain<T: Real>(job: &Packing<'_, T>, to: &mut [T]) {
+    let vectors = job.run.div_ceil(T::LANES);
+    for (at, row) in job.rows.iter().enumerate() {
+        for (k, d) in job.depth.iter().enumerate() {
+            for i in 0..job.run {
+                let offset = match job.how {
+                    Run::Straight => i,
+                    Run::Offsets(offsets, _) => offsets[i],
+                };
+                let x = job.from[row.lead + d + offset];
+                let place = ((at * vectors + i / T::LANES) * job.depth.len() + k) * T::LANES + i % T::LANES;
+                to[place] = job.shift.map_or(x, |shift| T::of((x.f64() - shift.f64()).exp()));
+            }
+        }
+    }
+}
