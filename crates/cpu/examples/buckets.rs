@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 use zipfold_core::Budget;
-use zipfold_cpu::product::block::Block;
+use zipfold_cpu::memory::Block;
 use zipfold_cpu::product::bucket::{Mode, contract as bucket};
 use zipfold_cpu::product::contract::contract;
 use zipfold_cpu::product::held::Room;
@@ -195,7 +195,7 @@ fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f6
     let held: Vec<Vec<T>> = tables.iter().map(|t| t.values.iter().map(|v| T::of(*v)).collect()).collect();
     let views: Vec<&[T]> = held.iter().map(|t| &t[..]).collect();
     let mut bucket = Prepared::<T>::new(&b.dom, &b.scopes, &b.summed, entries).expect("a plan");
-    let mut out = Block::<T>::zeros(bucket.len()).expect("memory");
+    let mut out = Block::<T>::zeros(bucket.len());
     let seconds = best(|| bucket.run(&views, &mut out).expect("tables of their sizes"));
     let value = |v: &T| if entries == Entries::Logs { v.f64().exp() } else { v.f64() };
     (seconds, out.iter().map(value).sum())

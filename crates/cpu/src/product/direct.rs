@@ -4,11 +4,11 @@
 //! by side it is not copied at all. The second one is small or used often, and is packed for the register tiles. The plan
 //! ([`Direct::of`]) is made once and knows every offset; a call ([`Direct::run`]) only computes.
 
-use super::block::Block;
 use super::permute::{Packing, Run};
 use super::real::Real;
 use super::shape::{self, Shape, offsets};
 use super::tiles::{Job, ROWS, Row};
+use crate::memory::Block;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -4,12 +4,12 @@
 //! leaves with the last table that holds it. That is made for the paper's buckets, of up to some hundred summed configurations;
 //! deeper products are faster by a plan, which packs both sides.
 
-use super::block::Block;
 use super::bucket::{self, Mode};
 use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
 use super::real::Real;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
+use crate::memory::Block;
 use rayon::prelude::*;
 use zipfold_core::{Error, Result};
 

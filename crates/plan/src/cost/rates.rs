@@ -123,4 +123,4 @@ pub const FRESH: f64 = 1.5e9;
 pub const CLOCK: f64 = 3.7e9;
 
 /// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
-pub const SUMMED: [f64; 2] = [18.0, 50.0];
+pub const SUMMED: [f64; 2] = [20.0, 70.0];

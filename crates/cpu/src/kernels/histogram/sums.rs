@@ -33,6 +33,7 @@ const HALF: f64 = (1u64 << 40) as f64;
 const MOST: usize = 1 << 22;
 
 impl<'w> Sums<'w> {
+    /// Nothing yet of `slots` slots.
     pub fn new(terms: Terms<'w>, slots: usize) -> Self {
         let of = |wanted: bool| if wanted { slots } else { 0 };
         let [weights, values] = [of(terms.weights.is_some()), of(terms.values)];
