@@ -75,6 +75,11 @@ impl RowFold {
         let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
         plain && self.along != Along::Column && !half
     }
+    /// The weights of a plain sum over whole (not half) spaces of which each is one number.
+    pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
+        let plain = self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
+        self.weights.as_deref().filter(|_| plain && self.width > 0)
+    }
     /// Numbers in the state of a row.
     pub fn stride(&self) -> usize {
         match self.op {

@@ -1,6 +1,6 @@
 //! Instructions of a placed listing as bytes for AVX-512 or AVX2.
 
-use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, SUM, V};
+use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, SUM, Sums, V};
 use super::registers::{Place, Placement};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
@@ -501,14 +501,14 @@ impl Writer<'_> {
             (offset_of!(Head, y_attr), lanes),
             (offset_of!(Head, zips), lanes),
         ];
-        if !geo.sums {
+        if geo.sums == Sums::None {
             moves.push((offset_of!(Head, out), lanes));
         }
         for (offset, bytes) in moves {
             let at = memory(FRAME, Register::None, offset as i64, false);
             self.put(Instruction::with2(Code::Add_rm64_imm32, at, bytes as i32)?)?;
         }
-        if geo.sums && !lanes.is_multiple_of(SUM) {
+        if geo.sums != Sums::None && !lanes.is_multiple_of(SUM) {
             // Sums are aligned to their size, so that this is the other half.
             let at = memory(FRAME, Register::None, offset_of!(Head, out) as i64, false);
             self.put(Instruction::with2(Code::Xor_rm64_imm32, at, lanes as i32)?)?;

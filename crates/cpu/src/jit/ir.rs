@@ -203,6 +203,17 @@ impl Listing {
     }
 }
 
+/// What becomes of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// They are stored lane by lane.
+    None,
+    /// They are added up.
+    Plain,
+    /// They are added up, each times the number behind the hoisted ones of its column.
+    Weighted,
+}
+
 /// The sizes that addresses of a tile depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
@@ -223,7 +234,9 @@ pub struct Geometry {
     /// Numbers of a result.
     pub numbers: usize,
     /// Whether results are added to sums of a vector of [`SUM`] bytes each, not stored lane by lane.
-    pub sums: bool,
+    pub sums: Sums,
+    /// The number of a column that weighs it.
+    pub weight: usize,
 }
 
 /// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
@@ -244,7 +257,7 @@ impl Geometry {
     }
     /// Bytes from one number of a result to the next.
     pub fn out_step(&self) -> usize {
-        if self.sums { SUM } else { BLOCK * self.size }
+        if self.sums != Sums::None { SUM } else { BLOCK * self.size }
     }
     /// Instances of the formula in a tile.
     pub fn instances(&self) -> usize {

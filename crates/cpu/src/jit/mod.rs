@@ -25,7 +25,7 @@ use crate::pairs::program::Program;
 use ir::Geometry;
 #[cfg(target_arch = "x86_64")]
 use ir::Head;
-pub use ir::SUM;
+pub use ir::{SUM, Sums};
 use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use steps::Target;
@@ -78,7 +78,7 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// Always.
-    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: bool) -> Result<Self, &'static str> {
+    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: Sums) -> Result<Self, &'static str> {
         Err("the jit knows AVX2 and AVX-512 only")
     }
     /// # Safety
@@ -97,7 +97,7 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
-    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool, sums: bool) -> Result<Self, &'static str> {
+    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool, sums: Sums) -> Result<Self, &'static str> {
         if isa == Isa::Scalar {
             return Err("the jit knows AVX2 and AVX-512 only");
         }
@@ -179,7 +179,7 @@ struct Maker<'s> {
     steps: &'s steps::Steps,
     low: &'s Lowered,
     isa: Isa,
-    sums: bool,
+    sums: Sums,
     pool: Vec<u64>,
     bytes: Vec<u8>,
     frame: usize,
@@ -227,6 +227,7 @@ impl Maker<'_> {
             streams: [self.low.streams[0].len(), self.low.streams[1].len()],
             attrs: self.low.attrs[0].len(),
             numbers: self.steps.numbers,
+            weight: self.low.attrs[1].len(),
             sums: self.sums,
         }
     }

@@ -4,7 +4,7 @@
 //! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
 
 use super::calls::Call;
-use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, SUM, V};
+use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, SUM, Sums, V};
 use super::steps::{Fold, Kind, Loop, Step, Steps, call, reads};
 use crate::pairs::program::Src;
 use std::collections::HashMap;
@@ -444,11 +444,20 @@ impl Tile<'_> {
                 let v = self.number(v);
                 let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
                 let vector = self.geo.vector();
-                let strip = if self.geo.sums { self.strip % (SUM / vector) } else { self.strip };
+                let sums = self.geo.sums;
+                let strip = if sums == Sums::None { self.strip } else { self.strip % (SUM / vector) };
                 let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step() + strip * vector) as i64;
                 let by_k = *by_k && self.at.is_none();
                 let mem = Mem { base: Base::Out, disp, broadcast: false, by_k };
-                let v = if self.geo.sums { self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No) } else { v };
+                let v = match sums {
+                    Sums::Weighted => {
+                        let w = self.operand(&Src::YAttr(self.geo.weight));
+                        let w = self.number(w);
+                        self.three(Op::Mul, Arg::V(v), Arg::V(w), Arg::No)
+                    }
+                    _ => v,
+                };
+                let v = if sums == Sums::None { v } else { self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No) };
                 self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
             }
         }

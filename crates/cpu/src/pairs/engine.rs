@@ -137,11 +137,13 @@ impl<'j, T: Element> Engine<'j, T> {
         let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y, false), clean);
         let zips = if dense { pack() } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
-        let adds = code.is_some() && super::sums::serve(job);
-        let sums = if adds { super::sums::compiled(plan, low, &program, zips.is_some()) } else { None };
+        let adds = code.is_some() && super::sums::serve::<T>(job);
+        let weights = if adds { super::sums::weights::<T>(job) } else { None };
+        let sums =
+            if adds { super::sums::compiled(plan, low, &program, zips.is_some(), weights.is_some()) } else { None };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
         let vectors = zips.is_none() || program.reads_vectors();
-        let y = Rows::by_strip(low, job.other(), lanes, vectors);
+        let y = Rows::by_strip(low, job.other(), lanes, vectors, weights);
         engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
@@ -199,7 +201,10 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
         return None;
     }
     let number = plan.isa as u64 * 2 + u64::from(given);
-    low.made.get(number, || Code::compile(low, program, plan.isa, given, false).ok().map(Arc::new)).as_ref().clone()
+    low.made
+        .get(number, || Code::compile(low, program, plan.isa, given, jit::Sums::None).ok().map(Arc::new))
+        .as_ref()
+        .clone()
 }
 
 /// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.

@@ -81,8 +81,11 @@ impl<T: Real> Rows<T> {
         out
     }
     /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it. Of vectors that nobody reads, none are made.
-    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, vectors: bool) -> Self {
-        let (streams, attrs) = (if vectors { low.streams[1].len() } else { 0 }, low.attrs[1].len());
+    /// Behind the hoisted numbers of a row comes its weight, where there are `weights`.
+    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, vectors: bool, weights: Option<&[f64]>) -> Self {
+        let hoisted = low.attrs[1].len();
+        let streams = if vectors { low.streams[1].len() } else { 0 };
+        let attrs = hoisted + usize::from(weights.is_some());
         if streams + attrs == 0 {
             return Self::empty(low.dim, 0, 0);
         }
@@ -101,7 +104,11 @@ impl<T: Real> Rows<T> {
                     let to = &mut strips[first..];
                     hoister.stream(s).iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
                 }
-                (0..attrs).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
+                (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
+                if let Some(weights) = weights {
+                    let row = (block * BLOCK + lane).min(table.rows() - 1);
+                    numbers[hoisted * BLOCK + lane] = T::of(weights[row]);
+                }
             }
         };
         let numbers = out.lane_attrs.par_chunks_mut((BLOCK * attrs).max(1));

@@ -82,7 +82,7 @@ impl<'j> Screened<'j> {
             [of(&x, sx), of_blocks]
         });
         drop(other);
-        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true);
+        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true, None);
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = zips::reduce(form.zip.0);
         Some(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })

@@ -1,4 +1,4 @@
-//! Plain sums by row without values in between: compiled code adds the results of whole blocks of columns up, lane by lane.
+//! Sums by row without values in between, plain or of one fold with weights: compiled code adds the results of whole blocks of columns up, lane by lane.
 //!
 //! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane of a block
 //! adds eight values in single precision before they are widened.
@@ -6,7 +6,7 @@
 use super::lanes::Real;
 use super::program::Program;
 use super::zips::Dense;
-use crate::jit::{Code, SUM};
+use crate::jit::{Code, SUM, Sums};
 use crate::simd::{Isa, Kernel, Lanes};
 use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
@@ -19,18 +19,38 @@ pub const fn lanes<T>() -> usize {
     SUM / size_of::<T>()
 }
 
-/// Whether every fold of `job` is a plain sum or mean, and some block of columns is whole.
-pub fn serve(job: &Job) -> bool {
+/// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some block of columns is whole.
+pub fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_half();
-    let plain = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
+    let weighted = weights::<T>(job).is_some();
+    let plain = |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
     let whole = job.space.cells == Cells::Cross || job.space.cells == Cells::Square;
     whole && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
 }
 
-/// The code that adds the results of `program` up, compiled once and kept with `low`.
-pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
-    let number = 64 + plan.isa as u64 * 2 + u64::from(given);
-    low.made.get(number, || Code::compile(low, program, plan.isa, given, true).ok().map(Arc::new)).as_ref().clone()
+/// Magnitudes of weights whose products with ordinary values lie well within single precision.
+const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
+
+/// The weights of the only fold of `job`, where it is a sum in single precision, which holds them. In double precision
+/// weighted sums have the bits of one after another.
+pub fn weights<T>(job: &Job) -> Option<&[f64]> {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
+    let held = |w: &f64| size_of::<T>() == 4 && (*w == 0.0 || ORDINARY.contains(&w.abs()));
+    f.sums_weighted(job.space.is_half()).filter(|w| w.iter().all(held))
+}
+
+/// The code that adds the results of `program` up, compiled once and kept with `low`: each times the number behind the
+/// hoisted ones of its column, where `weighted`.
+pub fn compiled<T: Real>(
+    plan: &Plan,
+    low: &Lowered,
+    program: &Program,
+    given: bool,
+    weighted: bool,
+) -> Option<Arc<Code<T>>> {
+    let number = 64 + plan.isa as u64 * 4 + u64::from(given) + 2 * u64::from(weighted);
+    let sums = if weighted { Sums::Weighted } else { Sums::Plain };
+    low.made.get(number, || Code::compile(low, program, plan.isa, given, sums).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes).

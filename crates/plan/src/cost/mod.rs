@@ -167,6 +167,9 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     match fold {
         Fold::Matrix { .. } if half => mirrored,
         Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
+        Fold::Rows(f) if f.sums_weighted(half).is_some() && work.job.folds.len() == 1 && work.is_single() => {
+            2.0 * rates::ADDED
+        }
         Fold::Rows(f) if f.sums_runs(half) && work.family != "vm" => rates::ADDED,
         Fold::Rows(f) if f.sums_runs(half) => sum,
         Fold::Rows(f) => row * f.width as f64,

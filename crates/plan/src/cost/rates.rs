@@ -115,7 +115,7 @@ pub const START: f64 = 150e3;
 pub const SAMPLED: f64 = 6e6;
 
 /// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
-pub const WRITE: f64 = 10e9;
+pub const WRITE: f64 = 16e9;
 /// See [`WRITE`].
 pub const FRESH: f64 = 1.5e9;
 

@@ -2,7 +2,7 @@
 //! be, for more rows than a tile, on every instruction set. 2 000 formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
 use std::sync::Arc;
-use zipfold::cpu::jit::Code;
+use zipfold::cpu::jit::{Code, Sums};
 use zipfold::cpu::pairs::engine::compiled;
 use zipfold::cpu::pairs::program::compile;
 use zipfold::pairs;
@@ -38,7 +38,7 @@ fn by(family: &str, isa: &'static str, problem: &Problem, job: &Job) -> Vec<Numb
 /// Whether code is made for the formula: an engine that gets none goes step by step.
 fn made(isa: &str, job: &Job) -> Result<(), &'static str> {
     let isa = if isa == "avx512" { Isa::Avx512 } else { Isa::Avx2 };
-    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false, false).map(|_| ())
+    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false, Sums::None).map(|_| ())
 }
 
 /// A random formula of rows of a random length, and its job.
@@ -106,4 +106,35 @@ fn code_is_made_once_for_a_question() {
     }
     let code = |job: Job| compiled::<f64>(&plan, &job.low, &compile(&job.low), false).unwrap();
     assert!(Arc::ptr_eq(&code(job()), &code(job())));
+}
+
+/// In single precision, with weights that it holds and one that it does not.
+#[test]
+fn weighted_sums_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(42);
+    let single = |lcg: &mut Lcg, n: usize, d: usize| {
+        Table::f32(n, d, (0..n * d).map(|_| lcg.between(-2.0, 2.0) as f32).collect()).unwrap()
+    };
+    for round in 0..24 {
+        let (n, m) = (1 + lcg.below(200), [90, 128, 300, 515][round % 4]);
+        let (x, y) = (single(&mut lcg, n, 3), single(&mut lcg, m, 3));
+        let mut weights: Vec<f64> = (0..m).map(|_| lcg.between(-1.0, 1.0)).collect();
+        weights[m / 2] = [0.0, 1.0, 1e-30, 1e30][round / 4 % 4];
+        let formula = ["exp(-sum((x - y)^2))", "(y - x) / (sum((x - y)^2) + 0.1)"][round % 2];
+        let along = [Along::Row, Along::All][round / 2 % 2];
+        let fold = FoldSpec::Reduce { op: RowOp::Sum, along, weights: None };
+        let problem = pairs(&x).with(&y).formula(formula).fold(fold).problem().clone();
+        let mut job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
+        let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else { panic!("a fold by rows") };
+        rows.weights = Some(weights.clone());
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        // Terms are at most 20 times their weight.
+        let bound =
+            20.0 * weights.iter().map(|w| w.abs()).sum::<f64>() * if along == Along::All { n as f64 } else { 1.0 };
+        for isa in isas() {
+            let got = on_engine(&problem, &job, &plain(isa, 2, 0)).unwrap();
+            let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-6 * bound);
+            assert!(odd.is_none(), "round {round} {isa} {n} × {m} {formula}: {}", odd.unwrap_or_default());
+        }
+    }
 }
