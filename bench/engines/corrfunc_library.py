@@ -8,7 +8,8 @@ from inputs import edges
 
 
 def histogram(w, x, y):
-    if w["range"][1] > 0.3 * max(w.get("box", [0])) if "range" in w else False:
+    angles = len(w.get("box", [])) > 3
+    if angles or ("range" in w and w["range"][1] > 0.3 * max(w.get("box", [0]))):
         return None
     e = np.maximum(edges(w), 1e-7 * edges(w)[-1])
     columns = [np.ascontiguousarray(c) for c in x.T]
