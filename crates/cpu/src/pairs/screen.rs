@@ -24,6 +24,8 @@ use zipfold_plan::{Order, Plan, Tile};
 
 /// Beyond this a sum of powers of three of differences might leave single precision.
 const LARGEST: f64 = 1e10;
+/// Branches of a choice farther apart than this leave too many pairs open.
+const WIDE: f64 = 1e-6;
 /// Half a unit in the last place of single precision, and of its smallest numbers.
 const ROUNDING: f64 = 1.0 / (1u64 << 24) as f64;
 const TINY: f64 = 1e-44;
@@ -60,6 +62,14 @@ impl<'j> Screened<'j> {
         let low = &job.low;
         let (_, sx, sy) = form.zip;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
+        let numbers = form.choice().into_iter().flat_map(|choice| {
+            let x = &x;
+            (0..x.count()).map(move |row| x.attr(choice.numbers[0], row))
+        });
+        let form = form.clone().over(numbers);
+        if form.gap.is_nan() || form.gap > WIDE {
+            return None;
+        }
         let other = Rows::<f64>::by_row(low, job.other(), Side::Y, false);
         let largest = [(&x, sx), (&other, sy)].map(|(rows, s)| {
             (0..rows.count())
@@ -283,7 +293,7 @@ impl<'s, 'j> Unit<'s, 'j> {
         while left != 0 {
             let l = left.trailing_zeros() as usize;
             left &= left - 1;
-            let value = if needed >> l & 1 == 1 { of.form.value(self.exact[l]) } else { 0.0 };
+            let value = if needed >> l & 1 == 1 { of.value(i, first, l, self.exact[l]) } else { 0.0 };
             if sure >> l & 1 == 1 || matched(of.form.question, value) {
                 self.best.take(i, first + l, value);
             } else {
@@ -324,9 +334,21 @@ impl Screened<'_> {
             Question::Match { below, .. } => below,
         }
     }
+    /// The value of the reduction `z` of row `i` and lane `l` of the block of columns from `first`.
+    fn value(&self, i: usize, first: usize, l: usize, z: f64) -> f64 {
+        let numbers = self.form.choice().map_or([0.0; 2], |choice| {
+            let [a, b] = choice.numbers;
+            [self.x.attr(a, i), self.y.attr_panel(b, first / BLOCK)[l]]
+        });
+        self.form.value(z, numbers)
+    }
     /// What a reduction near `z` of row `i` and a block of columns may err by.
     fn error(&self, i: usize, block: usize, z: f64) -> f64 {
         let (relative, tiny) = self.error;
+        // A limit that nothing or everything meets.
+        if z.is_infinite() {
+            return 0.0;
+        }
         self.norms.as_ref().map_or(z.abs(), |[x, y]| x[i] * y[block]) * relative + tiny
     }
 }
