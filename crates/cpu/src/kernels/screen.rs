@@ -63,11 +63,9 @@ impl Meets<'_> {
 #[inline(always)]
 fn row_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32) -> u128 {
     let (first, second) = values.split_at(values.len().min(64));
-    let (first, second) = match (first.as_array::<64>(), second.as_array::<64>()) {
+    let (first, second) = match (<&[f32; 64]>::try_from(first), <&[f32; 64]>::try_from(second)) {
         // The shifts within a whole word are constants.
-        (Some(first), Some(second)) => {
-            (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit))
-        }
+        (Ok(first), Ok(second)) => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
         _ => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
     };
     u128::from(first) | u128::from(second) << 64

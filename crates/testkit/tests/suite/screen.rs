@@ -194,7 +194,7 @@ fn branches_that_are_apart_are_answered() {
             .map(|predicate| select(&predicate, Some(&value), SelectKind::Inner))
             .collect();
         folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
-        folds.push(FoldSpec::Nearest { k: 2, largest: false });
+        folds.push(FoldSpec::Nearest { k: 1, largest: false });
         for fold in folds {
             let inner = matches!(fold, FoldSpec::Select { .. });
             let cells = if inner { Cells::Triangle } else { Cells::Ordered };
