@@ -80,7 +80,7 @@ impl<'j> Screened<'j> {
         let terms = low.dim.min(SLICE) as f64;
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
-        let packed_x = x.packed(sx, |d, n, dim, stride| PackedA::pack(d, n, dim, stride));
+        let packed_x = x.packed(sx, PackedA::pack);
         let packed_y = PackedB::of_strips(|strip| y.strip(sy, strip), job.other().rows(), low.dim, STRIP);
         let packed = Packed(packed_x, packed_y);
         let norms = (form.zip.0 == ZipForm::Dot).then(|| {
