@@ -33,9 +33,7 @@ def gauss(w, x, y):
 
 
 def angles(w, x, y):
-    # Of unit rows, as `zipfold bench` asks: single precision screens that, and not yet a quotient of norms.
-    unit = "sum((x / sqrt(sum(x^2))) * (y / sqrt(sum(y^2))))"
-    question = zf.pairs(x).cells("triangle").select(f"{unit} > {w['above']}")
+    question = zf.pairs(x).cells("triangle").select(f"cosine_similarity(x, y) > {w['above']}")
     return lambda: len(question.run())
 
 

@@ -272,9 +272,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
             .fold(FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None }),
         "angles" => {
             let above = workload.above.ok_or_else(|| missing("above"))?;
-            let unit = |r: &str| format!("({r} / sqrt(sum({r}^2)))");
-            let above = format!("sum({} * {}) > {above}", unit("x"), unit("y"));
-            question.cells(Cells::Triangle).fold(select(above))
+            question.cells(Cells::Triangle).fold(select(format!("cosine_similarity(x, y) > {above}")))
         }
         "near" => {
             let below = workload.below.ok_or_else(|| missing("below"))?;

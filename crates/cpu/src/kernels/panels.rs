@@ -34,6 +34,31 @@ impl<T: Element> Panels<T> {
         panels
     }
 
+    /// Packs rows from strips of `lanes` rows.
+    fn of_strips<'s>(
+        strip: impl Fn(usize) -> &'s [f64] + Sync,
+        rows: usize,
+        components: usize,
+        lanes: usize,
+        width: usize,
+    ) -> Panels<T> {
+        assert!(lanes > 0 && width.is_multiple_of(lanes), "strips of {lanes} rows in panels of {width}");
+        let values = Block::zeros(rows.div_ceil(width) * width * components);
+        let mut panels = Panels { values, rows, components, width };
+        if components > 0 {
+            panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
+                let held = width.min(rows - p * width).div_ceil(lanes);
+                for at in 0..held {
+                    let strip = &strip(p * (width / lanes) + at)[..components * lanes];
+                    for (to, from) in panel.chunks_exact_mut(width).zip(strip.chunks_exact(lanes)) {
+                        to[at * lanes..][..lanes].iter_mut().zip(from).for_each(|(to, v)| *to = T::from_f64(*v));
+                    }
+                }
+            });
+        }
+        panels
+    }
+
     /// Component `k` of panel `p`; the values from there to the end of the panel are contiguous.
     #[inline(always)]
     fn at(&self, p: usize, k: usize) -> *const T {
@@ -81,6 +106,18 @@ macro_rules! packed {
             pub fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize) -> Self {
                 $name(Panels::pack(data, rows, components, stride, $width))
             }
+            /// Packs `rows` rows from strips of `lanes` rows each, component by component; `lanes` divides a panel.
+            ///
+            /// # Panics
+            /// If a strip is shorter than `components` · `lanes`.
+            pub fn of_strips<'s>(
+                strip: impl Fn(usize) -> &'s [f64] + Sync,
+                rows: usize,
+                components: usize,
+                lanes: usize,
+            ) -> Self {
+                $name(Panels::of_strips(strip, rows, components, lanes, $width))
+            }
             /// Bytes that `pack` allocates.
             pub fn bytes(rows: usize, components: usize) -> usize {
                 (rows.div_ceil($width) * $width * components * size_of::<T>()).next_multiple_of(64)
@@ -126,6 +163,30 @@ mod tests {
                     let x = unsafe { *a.at(i / A_ROWS, k).add(i % A_ROWS) };
                     assert_eq!(x, if i < rows { f64::from(data[i * stride + k]) } else { 0.0 });
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn panels_of_strips_are_those_of_rows() {
+        for (rows, components) in [(0usize, 3usize), (5, 0), (1, 1), (8, 5), (64, 17), (150, 40)] {
+            let data: Vec<f64> = (0..rows * components).map(|i| i as f64 * 0.3).collect();
+            let mut strips = vec![-1.0; rows.div_ceil(8) * 8 * components];
+            for (at, v) in data.iter().enumerate() {
+                let (row, k) = (at / components, at % components);
+                strips[row / 8 * 8 * components + k * 8 + row % 8] = *v;
+            }
+            let strip = |t: usize| &strips[t * 8 * components..][..8 * components];
+            let made = PackedB::<f32>::of_strips(strip, rows, components, 8);
+            let packed = PackedB::<f32>::pack(&data, rows, components, components);
+            assert_eq!((made.rows(), made.components()), (rows, components));
+            for (row, k) in (0..rows).flat_map(|row| (0..components).map(move |k| (row, k))) {
+                let at = |p: &PackedB<f32>| {
+                    let width = <f32 as Element>::PANEL;
+                    // SAFETY: the row and the component lie within the panels.
+                    unsafe { *p.at(row / width, k).add(row % width) }
+                };
+                assert_eq!(at(&made), at(&packed), "row {row} component {k} of {rows} × {components}");
             }
         }
     }

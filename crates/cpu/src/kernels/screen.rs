@@ -10,12 +10,21 @@ pub const STRIP: usize = 8;
 /// Strips whose sums run beside each other, so that none waits for its own additions.
 const BESIDE: usize = 4;
 
-/// For every row of `cells`, `ld` values apart, which of its first `cols` values (up to 128) are up to its limit (`below`),
-/// else from it on: bit l is value l.
+/// What single precision says of a row of up to 128 values, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Within the wider limit, but not the narrower.
+    pub open: u128,
+    /// Within the narrower limit.
+    pub sure: u128,
+}
+
+/// For every row of `cells`, `ld` values apart, which of its first `cols` values (up to 128) are up to its limits (`below`),
+/// else from them on: bit l is value l. `limits` are the wider and the narrower of each row.
 ///
 /// # Panics
 /// If a row ends outside `cells`, or there are fewer places than limits.
-pub fn meets(isa: Isa, cells: &[f32], ld: usize, cols: usize, limits: &[f32], below: bool, out: &mut [u128]) {
+pub fn meets(isa: Isa, cells: &[f32], ld: usize, cols: usize, limits: &[[f32; 2]], below: bool, out: &mut [Found]) {
     assert!(cols <= 128 && cols <= ld && out.len() >= limits.len(), "rows of {cols} values");
     assert!(limits.is_empty() || (limits.len() - 1) * ld + cols <= cells.len(), "a row ends outside");
     f32::dispatch(isa, Meets { cells, ld, cols, limits, below, out });
@@ -25,42 +34,60 @@ struct Meets<'a> {
     cells: &'a [f32],
     ld: usize,
     cols: usize,
-    limits: &'a [f32],
+    limits: &'a [[f32; 2]],
     below: bool,
-    out: &'a mut [u128],
+    out: &'a mut [Found],
 }
 
 impl Kernel<f32> for Meets<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f32>>(self, s: S) {
-        for (row, (limit, out)) in self.limits.iter().zip(self.out).enumerate() {
+        if self.below { self.rows::<S, true>(s) } else { self.rows::<S, false>(s) }
+    }
+}
+
+impl Meets<'_> {
+    #[inline(always)]
+    fn rows<S: Lanes<f32>, const BELOW: bool>(self, s: S) {
+        for (row, ([wide, narrow], out)) in self.limits.iter().zip(self.out).enumerate() {
             let values = &self.cells[row * self.ld..][..self.cols];
-            *out = if self.below {
-                row_meets::<S, true>(s, values, *limit)
-            } else {
-                row_meets::<S, false>(s, values, *limit)
-            };
+            let may = row_meets::<S, BELOW>(s, values, *wide);
+            // Few rows have any.
+            let sure = if may == 0 { 0 } else { row_meets::<S, BELOW>(s, values, *narrow) };
+            *out = Found { open: may & !sure, sure };
         }
     }
 }
 
 #[inline(always)]
 fn row_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32) -> u128 {
+    let (first, second) = values.split_at(values.len().min(64));
+    let (first, second) = match (<&[f32; 64]>::try_from(first), <&[f32; 64]>::try_from(second)) {
+        // The shifts within a whole word are constants.
+        (Ok(first), Ok(second)) => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
+        _ => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
+    };
+    u128::from(first) | u128::from(second) << 64
+}
+
+/// The same of up to 64 values.
+#[inline(always)]
+fn word_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32) -> u64 {
     let all = s.splat(limit);
-    let mut bits = 0u128;
     let chunks = values.chunks_exact(S::N);
     let rest = chunks.remainder();
     let tail = values.len() - rest.len();
+    let mut bits = 0u64;
     for (at, chunk) in chunks.enumerate() {
         // SAFETY: the chunk holds N values.
         let v = unsafe { s.load(chunk.as_ptr()) };
         let mask = if BELOW { s.le(v, all) } else { s.le(all, v) };
-        bits |= u128::from(s.bits(mask)) << (at * S::N);
+        bits |= u64::from(s.bits(mask)) << (at * S::N);
     }
     for (at, v) in rest.iter().enumerate() {
         let meets = if BELOW { *v <= limit } else { *v >= limit };
-        bits |= u128::from(meets) << (tail + at);
+        bits |= u64::from(meets) << (tail + at);
     }
     bits
 }
@@ -167,12 +194,16 @@ mod tests {
         for isa in Isa::available() {
             for cols in [0, 1, 15, 16, 100, 128] {
                 for (limit, below) in [(20.0, true), (20.0, false), (f32::INFINITY, true), (-1.0, true)] {
-                    let mut bits = [0; 2];
-                    meets(isa, &values, 140, cols, &[limit, 30.0], below, &mut bits);
+                    let narrow = if below { limit - 7.0 } else { limit + 7.0 };
+                    let limits = [[limit, narrow], [30.0, 30.0]];
+                    let mut found = [Found::default(); 2];
+                    meets(isa, &values, 140, cols, &limits, below, &mut found);
                     for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
-                        let (v, limit) = (values[row * 140 + l], [limit, 30.0][row]);
-                        let want = l < cols && if below { v <= limit } else { v >= limit };
-                        assert_eq!(bits[row] >> l & 1 == 1, want, "{isa} {cols} {limit} {below} row {row} lane {l}");
+                        let v = values[row * 140 + l];
+                        let [may, sure] =
+                            limits[row].map(|limit| l < cols && if below { v <= limit } else { v >= limit });
+                        let got = [found[row].open, found[row].sure].map(|bits| bits >> l & 1 == 1);
+                        assert_eq!(got, [may && !sure, sure], "{isa} {cols} {limit} {below} row {row} lane {l}");
                     }
                 }
             }

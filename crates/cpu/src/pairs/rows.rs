@@ -214,6 +214,11 @@ impl<T: Real> Rows<T> {
         let wide = BLOCK * self.streams * self.dim;
         &self.strips[block * wide..][..wide]
     }
+    /// Hoisted vector `number` of the lanes of strip `strip`, by component.
+    pub fn strip(&self, number: usize, strip: usize) -> &[T] {
+        let wide = self.dim * self.lanes;
+        &self.strips[(strip * self.streams + number) * wide..][..wide]
+    }
     /// Hoisted numbers of the lanes of `block`.
     pub fn block_attrs(&self, block: usize) -> &[T] {
         &self.lane_attrs[block * BLOCK * self.attrs..][..BLOCK * self.attrs]

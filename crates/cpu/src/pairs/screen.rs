@@ -10,7 +10,7 @@ use super::rows::Rows;
 use super::zips;
 use crate::kernels::dense::{SLICE, ZipReduce, zip_reduce_block};
 use crate::kernels::panels::{PackedA, PackedB};
-use crate::kernels::screen::{STRIP, exact, meets};
+use crate::kernels::screen::{Found, STRIP, exact, meets};
 use crate::simd::Isa;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,6 +24,8 @@ use zipfold_plan::{Order, Plan, Tile};
 
 /// Beyond this a sum of powers of three of differences might leave single precision.
 const LARGEST: f64 = 1e10;
+/// Branches of a choice farther apart than this leave too many pairs open.
+const WIDE: f64 = 1e-6;
 /// Half a unit in the last place of single precision, and of its smallest numbers.
 const ROUNDING: f64 = 1.0 / (1u64 << 24) as f64;
 const TINY: f64 = 1e-44;
@@ -60,29 +62,33 @@ impl<'j> Screened<'j> {
         let low = &job.low;
         let (_, sx, sy) = form.zip;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
-        let other = Rows::<f64>::by_row(low, job.other(), Side::Y, false);
-        let largest = [(&x, sx), (&other, sy)].map(|(rows, s)| {
-            (0..rows.count())
-                .into_par_iter()
-                .map(|row| largest(rows.stream(s, row)))
-                .try_reduce(|| 0.0, |a, b| Some(a.max(b)))
+        let numbers = form.choice().into_iter().flat_map(|choice| {
+            let x = &x;
+            (0..x.count()).map(move |row| x.attr(choice.numbers[0], row))
         });
-        let [Some(most_x), Some(most_y)] = largest else { return None };
+        let form = form.clone().over(numbers);
+        if form.gap.is_nan() || form.gap > WIDE {
+            return None;
+        }
+        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true, None);
+        let strips = job.other().rows().div_ceil(STRIP);
+        let most = |largest: &(dyn Fn(usize) -> Option<f64> + Sync), count: usize| {
+            (0..count).into_par_iter().map(largest).try_reduce(|| 0.0, |a, b| Some(a.max(b)))
+        };
+        let most_x = most(&|row| largest(x.stream(sx, row)), x.count())?;
+        let most_y = most(&|strip| largest(y.strip(sy, strip)), strips)?;
         let terms = low.dim.min(SLICE) as f64;
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
-        let pack_x = |d: &[f64], n, dim, stride| PackedA::pack(d, n, dim, stride);
-        let pack_y = |d: &[f64], n, dim, stride| PackedB::pack(d, n, dim, stride);
-        let packed = Packed(x.packed(sx, pack_x), other.packed(sy, pack_y));
+        let packed_x = x.packed(sx, PackedA::pack);
+        let packed_y = PackedB::of_strips(|strip| y.strip(sy, strip), job.other().rows(), low.dim, STRIP);
+        let packed = Packed(packed_x, packed_y);
         let norms = (form.zip.0 == ZipForm::Dot).then(|| {
-            let of = |rows: &Rows<f64>, s| -> Vec<f64> {
-                (0..rows.count()).into_par_iter().map(|row| norm(rows.stream(s, row))).collect()
-            };
-            let of_blocks = of(&other, sy).chunks(BLOCK).map(|b| b.iter().fold(0.0, |a, b| f64::max(a, *b))).collect();
-            [of(&x, sx), of_blocks]
+            let of_x = (0..x.count()).into_par_iter().map(|row| norm(x.stream(sx, row))).collect();
+            let of_strips: Vec<f64> = (0..strips).into_par_iter().map(|strip| longest(y.strip(sy, strip))).collect();
+            let of_blocks = of_strips.chunks(BLOCK / STRIP).map(|b| b.iter().fold(0.0, |a, b| f64::max(a, *b)));
+            [of_x, of_blocks.collect()]
         });
-        drop(other);
-        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true, None);
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = zips::reduce(form.zip.0);
         Some(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })
@@ -115,6 +121,15 @@ fn largest(row: &[f64]) -> Option<f64> {
 
 fn norm(row: &[f64]) -> f64 {
     row.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// The largest norm of the rows of a strip.
+fn longest(strip: &[f64]) -> f64 {
+    let mut squares = [0.0; STRIP];
+    for lanes in strip.as_chunks::<STRIP>().0 {
+        squares.iter_mut().zip(lanes).for_each(|(sum, v)| *sum += v * v);
+    }
+    squares.into_iter().fold(0.0, f64::max).sqrt()
 }
 
 /// What is kept of the pairs.
@@ -176,8 +191,7 @@ struct Unit<'s, 'j> {
     start: usize,
     limits: Vec<Option<Limit>>,
     cells: Vec<f32>,
-    open: [u128; BLOCK],
-    sure: [u128; BLOCK],
+    found: [Found; BLOCK],
     exact: [f64; BLOCK],
     tally: Tally,
     held: u64,
@@ -191,8 +205,7 @@ impl<'s, 'j> Unit<'s, 'j> {
             limits: vec![None; rows.len()],
             best: Best::new(&of.job.folds[0], rows.clone()),
             cells: vec![0.0; BLOCK * BLOCK],
-            open: [0; BLOCK],
-            sure: [0; BLOCK],
+            found: [Found::default(); BLOCK],
             exact: [0.0; BLOCK],
             tally: Tally::default(),
             held: 0,
@@ -215,12 +228,18 @@ impl<'s, 'j> Unit<'s, 'j> {
         let Packed(x, y) = &of.packed;
         zip_reduce_block(of.isa, of.op, x, y, rows.clone(), cols.clone(), &mut self.cells, BLOCK);
         self.decide(rows, cols);
+        self.tally.counted += space.count(rows, cols);
+        // Rows count what they leave out; a join need not look at rows without a match.
+        let all = matches!(self.best, Best::Row(..));
         for (at, i) in rows.clone().enumerate() {
+            let Found { open, sure } = self.found[at];
+            if !all && open | sure == 0 {
+                continue;
+            }
             for run in space.columns(i, cols) {
                 if !run.is_empty() {
-                    self.tally.counted += run.len() as u64;
                     let mask = (u128::MAX >> (BLOCK - run.len())) << (run.start - cols.start);
-                    self.row(i, cols.start, run.len() as u64, self.open[at] & mask, self.sure[at] & mask);
+                    self.row(i, cols.start, run.len() as u64, open & mask, sure & mask);
                 }
             }
         }
@@ -230,23 +249,20 @@ impl<'s, 'j> Unit<'s, 'j> {
         let of = self.of;
         let below = of.form.limit(0.0, of.wants_below()).below;
         let all = if below { f32::INFINITY } else { f32::NEG_INFINITY };
-        let (mut may, mut must) = ([all; BLOCK], [-all; BLOCK]);
+        let mut limits = [[all, -all]; BLOCK];
         for (at, i) in rows.clone().enumerate() {
             if let Some(Limit { between: (lo, hi), .. }) = self.limits[i - self.start] {
                 let slack = |z: f64| of.error(i, cols.start / BLOCK, z);
                 // Outward for what may match, inward for what must.
-                (may[at], must[at]) = match below {
-                    true => (up(hi + slack(hi)), down(lo - slack(lo))),
-                    false => (down(lo - slack(lo)), up(hi + slack(hi))),
-                };
+                let (low, high) = (down(lo - slack(lo)), up(hi + slack(hi)));
+                limits[at] = if below { [high, low] } else { [low, high] };
+                // Nothing is sure to be among the best.
+                if let Question::Best(_) = of.form.question {
+                    limits[at][1] = -all;
+                }
             }
         }
-        let rows = rows.len();
-        meets(of.isa, &self.cells, BLOCK, cols.len(), &may[..rows], below, &mut self.open);
-        if let Question::Match { .. } = of.form.question {
-            meets(of.isa, &self.cells, BLOCK, cols.len(), &must[..rows], below, &mut self.sure);
-            self.open.iter_mut().zip(&self.sure).for_each(|(open, sure)| *open &= !sure);
-        }
+        meets(of.isa, &self.cells, BLOCK, cols.len(), &limits[..rows.len()], below, &mut self.found);
     }
     /// Decides about `pairs` pairs of row `i`: those of the bits are looked at. Bit l is column first + l, the first of a
     /// block.
@@ -283,7 +299,7 @@ impl<'s, 'j> Unit<'s, 'j> {
         while left != 0 {
             let l = left.trailing_zeros() as usize;
             left &= left - 1;
-            let value = if needed >> l & 1 == 1 { of.form.value(self.exact[l]) } else { 0.0 };
+            let value = if needed >> l & 1 == 1 { of.value(i, first, l, self.exact[l]) } else { 0.0 };
             if sure >> l & 1 == 1 || matched(of.form.question, value) {
                 self.best.take(i, first + l, value);
             } else {
@@ -324,20 +340,32 @@ impl Screened<'_> {
             Question::Match { below, .. } => below,
         }
     }
+    /// The value of the reduction `z` of row `i` and lane `l` of the block of columns from `first`.
+    fn value(&self, i: usize, first: usize, l: usize, z: f64) -> f64 {
+        let numbers = self.form.choice().map_or([0.0; 2], |choice| {
+            let [a, b] = choice.numbers;
+            [self.x.attr(a, i), self.y.attr_panel(b, first / BLOCK)[l]]
+        });
+        self.form.value(z, numbers)
+    }
     /// What a reduction near `z` of row `i` and a block of columns may err by.
     fn error(&self, i: usize, block: usize, z: f64) -> f64 {
         let (relative, tiny) = self.error;
+        // A limit that nothing or everything meets.
+        if z.is_infinite() {
+            return 0.0;
+        }
         self.norms.as_ref().map_or(z.abs(), |[x, y]| x[i] * y[block]) * relative + tiny
     }
 }
 
-/// A number of single precision that is no smaller.
+/// A number of single precision that is no smaller; −∞ for what is below all finite ones.
 fn up(v: f64) -> f32 {
-    let near = v as f32;
-    if f64::from(near) < v { near.next_up() } else { near }
+    // Without a branch: the conversion is to nearest.
+    (v + v.abs().min(f64::MAX) * (2.0 * ROUNDING) + TINY) as f32
 }
 
-/// A number of single precision that is no larger.
+/// A number of single precision that is no larger; ∞ for what is above all finite ones.
 fn down(v: f64) -> f32 {
     -up(-v)
 }

@@ -113,3 +113,95 @@ fn rows_with_nan_are_not_screened_but_answered() {
     let problem = Problem { nan: NanPolicy::Skip, ..question.problem().clone() };
     assert!(check(&problem, &Data { x, y: None, weights: vec![] }, "a row with NaN"));
 }
+
+/// Rows of few directions: equal rows, multiples of each other of either sign from the smallest to the largest numbers of
+/// single precision, neighbours in the last place, and zero rows where `zeros`.
+fn directions(lcg: &mut Lcg, n: usize, d: usize, zeros: bool) -> Table {
+    let few: Vec<Vec<f32>> = (0..5).map(|_| (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect()).collect();
+    let scales = [1.0, -1.0, 1.0, 3.0, -0.1, 1e-40, 1e-30, -1e30, 3e38];
+    let mut items = vec![];
+    for _ in 0..n {
+        let row = &few[lcg.below(few.len())];
+        let scale = scales[lcg.below(scales.len())];
+        let zero = zeros && lcg.below(12) == 0;
+        let near = lcg.below(4) == 0;
+        items.extend(row.iter().enumerate().map(|(k, v)| {
+            let v = if zero { 0.0 } else { v * scale };
+            if near && k == d / 2 && !zero { f32::from_bits(v.to_bits() ^ 1) } else { v }
+        }));
+    }
+    Table::f32(n, d, items).unwrap()
+}
+
+#[test]
+fn screened_angles_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(78);
+    let metrics = ["cosine(x, y)", "cosine_similarity(x, y)", "correlation(x, y)", "pearson(x, y)"];
+    let mut screened = 0;
+    for round in 0..32 {
+        let (value, kind) = (metrics[round % 4], round / 4);
+        let (n, m, d) = (1 + lcg.below(60), 300 + lcg.below(100), 16 + lcg.below(if kind == 1 { 300 } else { 40 }));
+        let mut made = |n| match kind {
+            0..4 => directions(&mut lcg, n, d, round % 4 == 1),
+            // Not too large, since these rows are brought to length 1.
+            4..8 => rows(&mut lcg, n, d, [1, 3, 6, 7][kind - 4]),
+            _ => rows(&mut lcg, n, d, 0),
+        };
+        let (x, y) = (made(n), made(m));
+        let probe = pairs(&x).with(&y).formula(value).matrix().unwrap();
+        // The very value of a pair, the ends of the range, and beyond.
+        let limits = [probe[lcg.below(probe.len())], 0.0, 1.0, -1.0, 2.0, 1.5, -1.5, 1.0 - 1e-16, 2e-16];
+        let limit = limits[if kind == 0 { 0 } else { lcg.below(limits.len()) }];
+        let folds = [
+            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: round % 3 == 0 },
+            FoldSpec::Nearest { k: 1, largest: round % 3 != 0 },
+            reduce([RowOp::Min, RowOp::Max][kind % 2]),
+            reduce([RowOp::Argmin, RowOp::Argmax][kind % 2]),
+            select(&format!("{value} < {limit}"), None, SelectKind::Inner),
+            select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
+            select(&format!("{value} > {limit}"), Some(value), SelectKind::Inner),
+            select(&format!("{value} >= {limit}"), None, SelectKind::Anti),
+        ];
+        for fold in folds {
+            let what = format!("round {round} {n}×{m} d={d} {value} {fold:?}");
+            let question = pairs(&x).with(&y).formula(value).fold(fold.clone());
+            let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
+            screened += usize::from(check(question.problem(), &data, &what));
+            let inner = matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. });
+            let cells = if inner { Cells::Triangle } else { Cells::Ordered };
+            let question = pairs(&y).formula(value).cells(cells).fold(fold);
+            let data = Data { x: y.clone(), y: None, weights: vec![] };
+            screened += usize::from(check(question.problem(), &data, &format!("self {what}")));
+        }
+    }
+    assert!(screened >= 400, "{screened} jobs were screened");
+}
+
+#[test]
+fn branches_that_are_apart_are_answered() {
+    let mut lcg = Lcg::new(79);
+    // Equal rows have inner products from 4e-7 on, whose error is far below the gap to some of the values that they get.
+    let few = rows(&mut lcg, 40, 20, 0);
+    let items = (0..300 * 20).map(|at| few.elements().get(at % (40 * 20)) as f32 * 3e-4);
+    let x = Table::f32(300, 20, items.collect()).unwrap();
+    let dot = "sum(x * y)";
+    for same in ["1e-7", "-2e-7", "if(sum(x * y) == 0, 7, 9e-7)", "3"] {
+        let value = format!("if({dot} == sum(x * x) and sum(y * y) == {dot}, {same}, {dot})");
+        let limits = ["1.5e-7", "1e-7", "8e-7", "9e-7", "-1e-7", "2"];
+        let mut folds: Vec<FoldSpec> = limits
+            .iter()
+            .flat_map(|limit| ["<", ">="].map(|op| format!("{value} {op} {limit}")))
+            .map(|predicate| select(&predicate, Some(&value), SelectKind::Inner))
+            .collect();
+        folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
+        folds.push(FoldSpec::Nearest { k: 1, largest: false });
+        for fold in folds {
+            let inner = matches!(fold, FoldSpec::Select { .. });
+            let cells = if inner { Cells::Triangle } else { Cells::Ordered };
+            let what = format!("{same} {fold:?}");
+            let question = pairs(&x).cells(cells).formula(&value).fold(fold);
+            let data = Data { x: x.clone(), y: None, weights: vec![] };
+            assert!(check(question.problem(), &data, &what), "{what} is screened");
+        }
+    }
+}
