@@ -3,7 +3,6 @@
 use crate::choose::Settings;
 use crate::machine::{Isa, Machine};
 use crate::screen::Form;
-use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Precision, Result};
 
@@ -58,12 +57,12 @@ pub fn choose(
     let some = reduces.peek().is_some();
     let known: Vec<bool> = reduces.map(|r| job.low.zip_form(*r).is_some()).collect();
     let long = some && job.low.dim >= LONG;
-    let family = match (job.folds.as_slice(), hindrance) {
-        ([Fold::Histogram(_)], _) if job.low.dim <= 4 => "points",
-        (_, None) if long && known.iter().all(|k| *k) => "dense",
-        (_, None) => "jit",
-        (_, Some(_)) if long && known.iter().any(|k| *k) => "dense",
-        (_, Some(why)) => {
+    let family = match hindrance {
+        _ if crate::points::apply(job) => "points",
+        None if long && known.iter().all(|k| *k) => "dense",
+        None => "jit",
+        Some(_) if long && known.iter().any(|k| *k) => "dense",
+        Some(why) => {
             reasons.push(format!("step by step: {why}"));
             "vm"
         }

@@ -10,6 +10,7 @@ pub mod half;
 mod kernels;
 pub mod machine;
 pub mod order;
+pub mod points;
 pub mod prune;
 pub mod screen;
 pub mod sweep;

@@ -6,10 +6,10 @@
 mod image;
 mod reduce;
 
-pub use image::{Image, Oblique, Orthorhombic};
+pub use image::{Image, Oblique, Orthorhombic, dot, minus};
 
 use crate::{Error, Result};
-use image::{V, cross, dot};
+use image::{V, cross};
 use std::ops::Range;
 
 /// Lengths outside these bounds are refused, so that no square or volume can overflow or vanish.

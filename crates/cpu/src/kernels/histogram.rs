@@ -5,6 +5,7 @@
 //! private `u32` copies of the bins, one per lane (modulo [`COPIES`]), and flushed before they can overflow.
 
 mod edges;
+mod lattice;
 mod mesh;
 mod points;
 mod strips;

@@ -6,8 +6,6 @@ use crate::kernels::histogram::{
 };
 use crate::simd;
 use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
-use zipfold_core::pair::lower::ZipForm;
-use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cells, Job, Table};
 use zipfold_plan::Tile;
@@ -46,14 +44,6 @@ impl Sums {
     }
 }
 
-/// Weights whose products are whole numbers of units, and the same both ways round where a pair may be met either way.
-fn are_plain(h: &Histogram, cells: Cells) -> bool {
-    let usable = |unit: f64| unit.is_finite() && unit > 0.0;
-    let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
-    let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
-    usable(h.weight_unit()) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
-}
-
 impl Distances {
     /// The points and edges of `job`, where it is one histogram of Euclidean distances.
     pub fn of(job: &Job) -> Option<Self> {
@@ -65,21 +55,12 @@ impl Distances {
     }
     /// Whether `job` is one histogram of Euclidean distances between finite points.
     pub fn applies(job: &Job) -> bool {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
-        let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
-        let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
-        let straight = match job.cell.as_ref().map(|c| c.image()) {
-            None => true,
-            Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
-            Some(_) => false,
-        };
-        let distance = (1..=4).contains(&job.low.dim) && is_squared_distance(job, h) && h.axes[0].compared[0] >= 0.0;
-        whole && plain && straight && distance && finite(&job.x) && finite(job.other())
+        zipfold_plan::points::apply(job) && finite(&job.x) && finite(job.other())
     }
     fn load(job: &Job, orders: Option<[&[u32]; 2]>) -> Option<Self> {
         let columns_x = columns(&job.x, orders.map(|o| o[0]));
         let slices: Vec<&[f64]> = columns_x.iter().map(Vec::as_slice).collect();
-        let frame = boxed(job)?.unwrap_or_else(|| Frame::open(&slices));
+        let frame = frame(job, || Frame::open(&slices));
         let x = Points::new(&frame, &slices);
         let y = job.y.as_ref().map(|y| {
             let columns = columns(y, orders.map(|o| o[1]));
@@ -142,23 +123,6 @@ impl Distances {
     }
 }
 
-/// The binned root is Σ (x − y)² of the raw rows.
-fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
-    let low = &job.low;
-    let root = low.formula.roots[h.axes[0].root];
-    let is_raw = |id: Id| matches!(low.formula.node(id), Node::Row(_));
-    match low.zip_form(root) {
-        Some((ZipForm::SqDiff, a, b)) => is_raw(a) && is_raw(b),
-        Some(_) => false,
-        None => low.periodic && is_periodic_square(&low.formula, root),
-    }
-}
-
-fn is_periodic_square(formula: &Formula, root: Id) -> bool {
-    let Node::Reduce(Reduce::Sum, body) = formula.node(root) else { return false };
-    matches!(formula.node(*body), Node::Binary(Binary::Mul, a, b) if a == b && *formula.node(*a) == Node::Delta)
-}
-
 fn finite(table: &Table) -> bool {
     (0..table.rows() * table.cols()).all(|at| table.elements().get(at).is_finite())
 }
@@ -171,17 +135,12 @@ fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {
     (0..table.cols()).map(column).collect()
 }
 
-/// The frame of a job whose points of x are `rows`, row-major; none where the box is oblique.
-pub fn frame(job: &Job, rows: &[f64]) -> Option<Frame> {
-    Some(boxed(job)?.unwrap_or_else(|| Frame::open_rows(rows, job.low.dim)))
-}
-
-/// The frame of the box of a job, if there is one; none where it is oblique.
-fn boxed(job: &Job) -> Option<Option<Frame>> {
+/// The frame of the box of a job, or that of open space which `open` makes.
+pub fn frame(job: &Job, open: impl FnOnce() -> Frame) -> Frame {
     match job.cell.as_ref().map(|c| c.image()) {
-        None => Some(None),
-        Some(Image::Orthorhombic(o)) if o.lengths().len() == job.low.dim => Some(Some(Frame::periodic(o.lengths()))),
-        Some(_) => None,
+        None => open(),
+        Some(Image::Orthorhombic(o)) => Frame::periodic(o.lengths()),
+        Some(Image::Oblique(o)) => Frame::oblique(o),
     }
 }
 

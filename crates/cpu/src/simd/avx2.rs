@@ -99,6 +99,10 @@ impl Lanes<f32> for Avx2 {
         op!(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a))
     }
     #[inline(always)]
+    fn toward(self, a: __m256, b: __m256) -> __m256 {
+        op!(_mm256_xor_ps(a, _mm256_and_ps(b, _mm256_set1_ps(-0.0))))
+    }
+    #[inline(always)]
     fn max_abs(self, acc: __m256, a: __m256) -> __m256 {
         op!(_mm256_max_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), acc))
     }
@@ -250,6 +254,10 @@ impl Lanes<f64> for Avx2 {
     #[inline(always)]
     fn abs(self, a: __m256d) -> __m256d {
         op!(_mm256_andnot_pd(_mm256_set1_pd(-0.0), a))
+    }
+    #[inline(always)]
+    fn toward(self, a: __m256d, b: __m256d) -> __m256d {
+        op!(_mm256_xor_pd(a, _mm256_and_pd(b, _mm256_set1_pd(-0.0))))
     }
     #[inline(always)]
     fn max_abs(self, acc: __m256d, a: __m256d) -> __m256d {

@@ -86,6 +86,10 @@ impl Lanes<f32> for Avx512 {
         op!(_mm512_abs_ps(a))
     }
     #[inline(always)]
+    fn toward(self, a: __m512, b: __m512) -> __m512 {
+        op!(_mm512_xor_ps(a, _mm512_and_ps(b, _mm512_set1_ps(-0.0))))
+    }
+    #[inline(always)]
     fn max_abs(self, acc: __m512, a: __m512) -> __m512 {
         op!(_mm512_range_ps::<0x0b>(acc, a))
     }
@@ -238,6 +242,10 @@ impl Lanes<f64> for Avx512 {
     #[inline(always)]
     fn abs(self, a: __m512d) -> __m512d {
         op!(_mm512_abs_pd(a))
+    }
+    #[inline(always)]
+    fn toward(self, a: __m512d, b: __m512d) -> __m512d {
+        op!(_mm512_xor_pd(a, _mm512_and_pd(b, _mm512_set1_pd(-0.0))))
     }
     #[inline(always)]
     fn max_abs(self, acc: __m512d, a: __m512d) -> __m512d {

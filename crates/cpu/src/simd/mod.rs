@@ -145,6 +145,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     fn sub_on_mul(self, one: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// |a|.
     fn abs(self, a: Self::V) -> Self::V;
+    /// a where b has no sign, −a where it has one (b may be −0).
+    fn toward(self, a: Self::V, b: Self::V) -> Self::V;
     /// max(acc, |a|) for acc ≥ 0; a NaN in `a` is passed over.
     fn max_abs(self, acc: Self::V, a: Self::V) -> Self::V;
     /// Square root, correctly rounded.

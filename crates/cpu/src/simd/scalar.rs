@@ -69,6 +69,10 @@ macro_rules! scalar {
                 a.map(<$t>::abs)
             }
             #[inline(always)]
+            fn toward(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| if b[i].is_sign_negative() { -a[i] } else { a[i] })
+            }
+            #[inline(always)]
             fn max_abs(self, acc: Self::V, a: Self::V) -> Self::V {
                 Lanes::<$t>::max(self, Lanes::<$t>::abs(self, a), acc)
             }

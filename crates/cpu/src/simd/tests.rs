@@ -48,6 +48,7 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             ("max", show(s.max(a, b))),
             ("fma", show(s.fma(a, b, one))),
             ("abs", show(s.abs(a))),
+            ("toward", show(s.toward(a, b))),
             ("sqrt", show(s.sqrt(s.abs(a)))),
             ("round", show(s.round(a))),
             ("max_abs", show(s.max_abs(one, a))),

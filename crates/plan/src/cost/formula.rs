@@ -3,7 +3,6 @@
 use super::rates::{self, Rates};
 use super::{Term, Work};
 use zipfold_core::Job;
-use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 
@@ -133,15 +132,4 @@ pub(super) fn term(work: &Work<'_>) -> Term {
     ];
     let largest = parts.into_iter().fold((0.0, "arithmetic of the formula"), |a, b| if b.0 > a.0 { b } else { a });
     work.shared(largest.1, work.computed() / work.lanes() * vector(work))
-}
-
-/// Whether the points family answers: one histogram of distances of up to four coordinates.
-pub(super) fn is_plain_distance(job: &Job) -> bool {
-    let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
-    let root = job.low.formula.roots[h.axes[0].root];
-    let squares = match job.low.zip_form(root) {
-        Some((form, ..)) => form == ZipForm::SqDiff,
-        None => job.low.periodic && matches!(job.low.formula.node(root), Node::Reduce(..)),
-    };
-    h.axes.len() == 1 && job.near_root.is_none() && squares && job.low.dim <= 4
 }

@@ -18,6 +18,7 @@ use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
+use zipfold_core::space::cell::Image;
 use zipfold_core::{Job, Precision};
 
 /// Seconds that one thing takes.
@@ -84,7 +85,7 @@ pub fn terms(work: &Work<'_>) -> Vec<Term> {
     let mut terms = vec![start(work), laid(work)];
     match work.prune.is_on() {
         true => terms.extend(pruned::terms(work)),
-        false if work.family == "points" && formula::is_plain_distance(work.job) => terms.push(counted(work)),
+        false if work.family == "points" && crate::points::apply(work.job) => terms.push(counted(work)),
         false if work.family == "screen" => {
             let looked = work.shared("looking at values", work.cells as f64 * rates::SCREENED);
             terms.extend([reductions(work), looked]);
@@ -151,8 +152,17 @@ fn reductions(work: &Work<'_>) -> Term {
 
 /// Pairs of points counted by their own kernel.
 fn counted(work: &Work<'_>) -> Term {
-    let rate = work.rates().counted[usize::from(work.job.cell.is_some())];
-    work.shared("counting", work.cells as f64 * (rate + pruned::summed(work.job)))
+    work.shared("counting", work.cells as f64 * bumped(work))
+}
+
+/// Cycles of a pair of points that is counted, with its terms.
+fn bumped(work: &Work<'_>) -> f64 {
+    let space = match work.job.cell.as_ref().map(|c| c.image()) {
+        None => 0,
+        Some(Image::Orthorhombic(_)) => 1,
+        Some(Image::Oblique(_)) => 2,
+    };
+    work.rates().counted[space] + pruned::summed(work.job)
 }
 
 /// Values that a fold takes.

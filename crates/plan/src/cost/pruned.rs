@@ -34,7 +34,7 @@ pub enum Kernel {
 
 /// The kernel of `job` in `family`.
 pub fn kernel(job: &Job, family: &str) -> Kernel {
-    if family == "points" && formula::is_plain_distance(job) {
+    if family == "points" && crate::points::apply(job) {
         return Kernel::Points;
     }
     let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
@@ -134,7 +134,7 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
 /// Pairs that bounds leave.
 fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let each = match kernel {
-        Kernel::Points => work.rates().counted[usize::from(work.job.cell.is_some())],
+        Kernel::Points => super::bumped(work),
         Kernel::Nearest => rates::NEAREST[2],
         Kernel::Within => rates::WITHIN[2],
         Kernel::General => {

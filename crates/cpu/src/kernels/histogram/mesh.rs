@@ -6,7 +6,7 @@
 //! beyond the edge in the reference's arithmetic too. Cell lists as in Hockney & Eastwood, *Computer Simulation Using
 //! Particles* (1988), chapter 8, with the innermost axis sorted (Sinha & Garrison, MNRAS 491 (2020) 3022).
 
-use super::points::{Frame, GAP, Near, Points};
+use super::points::{Frame, GAP, Near, Points, Space};
 use super::strips::{Span, Strip};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -177,18 +177,23 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
 
 impl Meshed {
     /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for distances up to `reach`,
-    /// with cells `reach / parts` wide; none where single precision cannot place them, or one is not finite.
+    /// with cells `reach / parts` wide; none where single precision cannot place them, one is not finite or the box oblique.
     pub fn new(frame: &Frame, sides: Vec<Vec<f64>>, reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
         let ([lo, hi], finite) = hull(&sides, dimensions);
         if !finite {
             return None;
         }
-        let periods = frame.periods();
+        let periods = match frame.space() {
+            Space::Open(_) => None,
+            Space::Orthorhombic(l) => Some(*l),
+            Space::Oblique(_) => return None,
+        };
+        let [first, last] = [lo, hi].map(|corner| frame.place(&corner[..dimensions]));
         let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
             _ if k >= dimensions => (0.0, 0.0),
             Some(l) => (-0.5 * l[k], 0.5 * l[k]),
-            None => (frame.place(k, lo[k]), frame.place(k, hi[k])),
+            None => (first[k], last[k]),
         });
         // Of a coordinate: to single precision, and of its place in the frame.
         let most = |ends: [f64; 2]| ends[0].abs().max(ends[1].abs());
@@ -202,8 +207,7 @@ impl Meshed {
             2.0 * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0)) + 4.0 * reach;
         let place = |side: Vec<f64>| {
             let key = |row: &[f64]| {
-                let mut near = [0.0; 4];
-                row.iter().enumerate().for_each(|(k, v)| near[k] = frame.place(k, *v));
+                let near = frame.place(row);
                 (mesh.column(&near) as u32, near[mesh.along] as f32)
             };
             let rows = side.par_chunks_exact(dimensions).with_min_len(CHUNK);

@@ -1,8 +1,10 @@
 //! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
 
+use super::lattice::Lattice;
 use crate::simd::Element;
 use rayon::prelude::*;
 use zipfold_core::number::round_even;
+use zipfold_core::space::cell::Oblique;
 
 /// A place without a point: NaN, and far from all points in the near coordinates.
 pub(super) const GAP: u32 = u32::MAX;
@@ -15,8 +17,17 @@ const PAD: usize = 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     dimensions: usize,
-    origin: [f64; 4],
-    periods: Option<[f64; 4]>,
+    space: Space,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Space {
+    /// Open, with an origin.
+    Open([f64; 4]),
+    /// A box with right angles of these edges.
+    Orthorhombic([f64; 4]),
+    /// Any other box of three dimensions.
+    Oblique(Lattice),
 }
 
 impl Frame {
@@ -47,7 +58,7 @@ impl Frame {
             // Values that f32 holds exactly are best left alone: differences of them err by one rounding only.
             *origin = if single || !middle.is_finite() { 0.0 } else { middle };
         }
-        Frame { dimensions, origin, periods: None }
+        Frame { dimensions, space: Space::Open(origin) }
     }
 
     /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L), ties to even.
@@ -59,7 +70,12 @@ impl Frame {
         assert!(lengths.iter().all(|&l| l.is_finite() && l > 0.0), "lengths of the box must be positive");
         let mut periods = [0.0; 4];
         periods[..lengths.len()].copy_from_slice(lengths);
-        Frame { dimensions: lengths.len(), origin: [0.0; 4], periods: Some(periods) }
+        Frame { dimensions: lengths.len(), space: Space::Orthorhombic(periods) }
+    }
+
+    /// An oblique periodic box of three dimensions; distances are those of [`Oblique::nearest`].
+    pub fn oblique(cell: &Oblique) -> Frame {
+        Frame { dimensions: 3, space: Space::Oblique(Lattice::new(cell)) }
     }
 
     /// Dimensions.
@@ -67,16 +83,23 @@ impl Frame {
         self.dimensions
     }
 
-    pub(super) fn periods(&self) -> Option<[f64; 4]> {
-        self.periods
+    pub(super) fn space(&self) -> &Space {
+        &self.space
     }
 
-    /// The coordinate that the near columns round.
-    pub(super) fn place(&self, k: usize, x: f64) -> f64 {
-        match self.periods {
-            Some(l) => x - l[k] * round_even(x / l[k]),
-            None => x - self.origin[k],
+    /// The coordinates that the near columns round, of as many as there are dimensions.
+    #[inline]
+    pub(super) fn place(&self, point: &[f64]) -> [f64; 4] {
+        let mut near = [0.0; 4];
+        near[..point.len()].copy_from_slice(point);
+        match &self.space {
+            Space::Open(origin) => near.iter_mut().zip(origin).for_each(|(x, o)| *x -= o),
+            Space::Orthorhombic(l) => {
+                near.iter_mut().zip(l).take(point.len()).for_each(|(x, l)| *x -= l * round_even(*x / l));
+            }
+            Space::Oblique(lattice) => [near[0], near[1], near[2]] = lattice.place([near[0], near[1], near[2]]),
         }
+        near
     }
 }
 
@@ -122,20 +145,23 @@ impl Points {
             rounding: 0.0,
             reach: 0.0,
         };
-        let mut exact = vec![];
-        for (k, column) in columns.iter().enumerate() {
-            for x in column.iter() {
-                let x = x.to_f64();
-                let near = frame.place(k, x);
-                let single = near as f32;
-                exact.push(x);
-                points.near.push(near);
-                points.single.push(single);
+        let mut exact = vec![0.0; len * frame.dimensions];
+        points.near = vec![0.0; (len + PAD) * frame.dimensions];
+        points.single = vec![0.0; (len + PAD) * frame.dimensions];
+        let mut point = [0.0; 4];
+        let point = &mut point[..frame.dimensions];
+        for at in 0..len {
+            for (k, (x, column)) in point.iter_mut().zip(columns).enumerate() {
+                *x = column[at].to_f64();
+                exact[k * len + at] = *x;
                 points.reach = if x.is_finite() { points.reach.max(x.abs()) } else { f64::INFINITY };
+            }
+            for (k, near) in frame.place(point).into_iter().enumerate().take(point.len()) {
+                let single = near as f32;
+                points.near[k * (len + PAD) + at] = near;
+                points.single[k * (len + PAD) + at] = single;
                 points.rounding = points.rounding.max((f64::from(single) - near).abs());
             }
-            points.near.extend([0.0; PAD]);
-            points.single.extend([0.0; PAD]);
         }
         points.exact = Exact::Columns(exact);
         points
@@ -160,8 +186,7 @@ impl Points {
                     continue;
                 }
                 exact.copy_from_slice(&rows[*place as usize * dimensions..][..dimensions]);
-                for (k, x) in exact.iter().enumerate() {
-                    let near = frame.place(k, *x);
+                for ((k, x), near) in exact.iter().enumerate().zip(frame.place(exact)) {
                     let single = near as f32;
                     to[k][at] = single;
                     rounding = rounding.max((f64::from(single) - near).abs());
@@ -179,10 +204,11 @@ impl Points {
     pub fn with_doubles(mut self) -> Points {
         if let (Exact::Places(exact), true) = (&self.exact, self.near.is_empty()) {
             self.near = self.single.iter().map(|v| f64::from(*v)).collect();
-            for (k, column) in self.near.chunks_exact_mut(self.len + PAD).enumerate() {
-                let exact = exact.iter().skip(k).step_by(self.frame.dimensions);
-                for (to, x) in column.iter_mut().zip(exact).filter(|(_, x)| !x.is_nan()) {
-                    *to = self.frame.place(k, *x);
+            let stride = self.len + PAD;
+            let points = exact.chunks_exact(self.frame.dimensions).enumerate();
+            for (at, point) in points.filter(|(_, point)| !point[0].is_nan()) {
+                for (k, near) in self.frame.place(point).into_iter().enumerate().take(point.len()) {
+                    self.near[k * stride + at] = near;
                 }
             }
         }
@@ -212,11 +238,14 @@ impl Points {
     /// How far a difference of near coordinates may be from the exact one in one coordinate, apart from the rounding of
     /// the difference itself.
     pub(super) fn difference_error<T: Near>(&self, other: &Points) -> f64 {
-        let length = self.frame.periods.map_or(0.0, |l| l.into_iter().fold(0.0, f64::max));
-        let doubles = 8.0 * f64::EPSILON * (self.reach + other.reach + length);
-        let singles = if size_of::<T>() == 4 { self.rounding + other.rounding } else { 0.0 };
-        // The other image is computed from a length that is rounded to T, and a difference or a sum with a coordinate.
-        singles + doubles + 3.0 * T::UNIT * length
+        // Roundings in T of a length: an image is computed from lengths that are rounded to T, and differences or sums.
+        let (unit, length, roundings, doubles) = match &self.frame.space {
+            Space::Open(_) => (1.0, 0.0, 0.0, 8.0),
+            Space::Orthorhombic(l) => (1.0, l.iter().copied().fold(0.0, f64::max), 3.0, 8.0),
+            Space::Oblique(lattice) => (lattice.unit(), lattice.longest(), 9.0, 64.0),
+        };
+        let singles = if size_of::<T>() == 4 { unit * (self.rounding + other.rounding) } else { 0.0 };
+        singles + doubles * f64::EPSILON * (self.reach + other.reach + length) + roundings * T::UNIT * length
     }
 
     /// Coordinate `k` as given; NaN in a gap.
@@ -231,15 +260,19 @@ impl Points {
     /// The reference value: f64, ascending components, no contraction.
     #[inline(always)]
     pub fn squared_distance(&self, i: usize, other: &Points, j: usize) -> f64 {
-        let mut sum = 0.0;
-        for k in 0..self.frame.dimensions {
-            let mut d = self.exact(i, k) - other.exact(j, k);
-            if let Some(l) = self.frame.periods {
-                d -= l[k] * round_even(d / l[k]);
+        let difference = |k: usize| self.exact(i, k) - other.exact(j, k);
+        let squares = |d: &[f64]| d.iter().fold(0.0, |sum, d| sum + d * d);
+        let mut d = [0.0; 4];
+        let d = &mut d[..self.frame.dimensions];
+        d.iter_mut().enumerate().for_each(|(k, d)| *d = difference(k));
+        match &self.frame.space {
+            Space::Open(_) => squares(d),
+            Space::Orthorhombic(l) => {
+                d.iter_mut().zip(l).for_each(|(d, l)| *d -= l * round_even(*d / l));
+                squares(d)
             }
-            sum += d * d;
+            Space::Oblique(lattice) => squares(&lattice.nearest([d[0], d[1], d[2]])),
         }
-        sum
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loops over pairs: anchors in registers, vectors of the other side streaming by.
 
-use super::points::Near;
+use super::lattice;
+use super::points::{Near, Space};
 use super::uniform::all;
 use super::{CHUNK, Histogram, Pairs, Span, Work};
 use crate::simd::{Isa, Kernel, Lanes, first_lanes};
@@ -69,6 +70,11 @@ struct Late<const A: usize> {
     round: usize,
 }
 
+/// How a pair's images are found: not at all, by each component, by layers.
+const OPEN: u8 = 0;
+const RIGHT: u8 = 1;
+const OBLIQUE: u8 = 2;
+
 /// Rows from `i` on, and columns that they meet.
 struct Piece {
     i: usize,
@@ -79,23 +85,23 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(mut self, s: S) {
-        let periodic = self.work.x.frame().periods().is_some();
-        match (self.work.x.frame().dimensions(), periodic) {
-            (1, false) => self.rows::<S, 1, false>(s),
-            (2, false) => self.rows::<S, 2, false>(s),
-            (3, false) => self.rows::<S, 3, false>(s),
-            (4, false) => self.rows::<S, 4, false>(s),
-            (1, true) => self.rows::<S, 1, true>(s),
-            (2, true) => self.rows::<S, 2, true>(s),
-            (3, true) => self.rows::<S, 3, true>(s),
-            _ => self.rows::<S, 4, true>(s),
+        match (self.work.x.frame().dimensions(), self.work.x.frame().space()) {
+            (1, Space::Open(_)) => self.rows::<S, 1, OPEN>(s),
+            (2, Space::Open(_)) => self.rows::<S, 2, OPEN>(s),
+            (3, Space::Open(_)) => self.rows::<S, 3, OPEN>(s),
+            (_, Space::Open(_)) => self.rows::<S, 4, OPEN>(s),
+            (1, Space::Orthorhombic(_)) => self.rows::<S, 1, RIGHT>(s),
+            (2, Space::Orthorhombic(_)) => self.rows::<S, 2, RIGHT>(s),
+            (3, Space::Orthorhombic(_)) => self.rows::<S, 3, RIGHT>(s),
+            (_, Space::Orthorhombic(_)) => self.rows::<S, 4, RIGHT>(s),
+            (_, Space::Oblique(_)) => self.rows::<S, 3, OBLIQUE>(s),
         }
     }
 }
 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     #[inline(always)]
-    fn rows<S: Lanes<T>, const D: usize, const P: bool>(&mut self, s: S) {
+    fn rows<S: Lanes<T>, const D: usize, const P: u8>(&mut self, s: S) {
         let mut queue =
             Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 };
         let strips = self.work.strips;
@@ -118,7 +124,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
 
     /// Counts the pairs of `A` anchors with the columns.
     #[inline(always)]
-    fn group<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+    fn group<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
         &mut self,
         s: S,
         i: usize,
@@ -132,12 +138,12 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 *x = s.splat(T::column(self.work.x, k)[i + a]);
             }
         }
-        let lengths = self.work.x.frame().periods().unwrap_or_default();
+        let lengths = self.lengths();
         let mut late = Late { index: [[[0i32; 16]; A]; 2], round: 0 };
         let (mut visited, queued) = (0u64, queue.all);
         let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
         for span in spans {
-            let straight = P && span.image.is_some();
+            let straight = P == RIGHT && span.image.is_some();
             let image = span.image.unwrap_or_default();
             let mut anchors = here;
             for (k, edges) in image.iter().enumerate().take(D).filter(|(_, edges)| straight && **edges != 0) {
@@ -153,9 +159,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 first = piece.cols.end;
                 match (self.sparse, straight) {
                     (true, false) => visited += self.queue::<S, D, P, A>(s, &anchors, &piece, queue),
-                    (true, true) => visited += self.queue::<S, D, false, A>(s, &anchors, &piece, queue),
+                    (true, true) => visited += self.queue::<S, D, OPEN, A>(s, &anchors, &piece, queue),
                     (false, false) => self.count::<S, D, P, A>(s, &anchors, &piece, &mut late),
-                    (false, true) => self.count::<S, D, false, A>(s, &anchors, &piece, &mut late),
+                    (false, true) => self.count::<S, D, OPEN, A>(s, &anchors, &piece, &mut late),
                 }
                 if queue.len > QUEUE - ROOM {
                     self.drain(queue);
@@ -188,7 +194,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
 
     /// Queues the pairs of `A` anchors with some columns that may be below the last edge; the pairs visited.
     #[inline(always)]
-    fn queue<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+    fn queue<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
         &self,
         s: S,
         anchors: &[[S::V; D]; A],
@@ -196,7 +202,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         queue: &mut Queue<T>,
     ) -> u64 {
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.lengths::<S, D>(s);
+        let lengths = self.walls(s);
         let far = s.splat(self.binner.far());
         let mut visited = 0;
         for j in piece.cols.clone().step_by(S::N) {
@@ -218,7 +224,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
 
     /// Counts the pairs of `A` anchors with some columns.
     #[inline(always)]
-    fn count<S: Lanes<T>, const D: usize, const P: bool, const A: usize>(
+    fn count<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
         &mut self,
         s: S,
         anchors: &[[S::V; D]; A],
@@ -227,7 +233,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     ) {
         self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.lengths::<S, D>(s);
+        let lengths = self.walls(s);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
         for j in piece.cols.clone().step_by(S::N) {
@@ -265,12 +271,20 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         }
     }
 
-    /// The edges of the box, in all lanes.
+    /// The edges of a box with right angles, or the constants of an oblique one.
+    fn lengths(&self) -> [f64; 7] {
+        match self.work.x.frame().space() {
+            Space::Open(_) => [0.0; 7],
+            Space::Orthorhombic(l) => [l[0], l[1], l[2], l[3], 0.0, 0.0, 0.0],
+            Space::Oblique(lattice) => lattice.constants(),
+        }
+    }
+
+    /// [`Self::lengths`], in all lanes.
     #[inline(always)]
-    fn lengths<S: Lanes<T>, const D: usize>(&self, s: S) -> [S::V; D] {
-        let lengths = self.work.x.frame().periods().unwrap_or_default();
-        let mut all = [s.splat(T::ZERO); D];
-        for (all, length) in all.iter_mut().zip(lengths) {
+    fn walls<S: Lanes<T>>(&self, s: S) -> [S::V; 7] {
+        let mut all = [s.splat(T::ZERO); 7];
+        for (all, length) in all.iter_mut().zip(self.lengths()) {
             *all = s.splat(T::from_f64(length));
         }
         all
@@ -415,18 +429,22 @@ impl<T: Near> Queue<T> {
     }
 }
 
-/// r² of the lanes, of the nearest images with `P`: coordinates lie within half a period of 0, so |d| ≤ L.
+/// r² of the lanes, of the nearest images in boxes. In those with right angles coordinates lie within half an edge of 0, so
+/// |d| ≤ L; in oblique ones they lie in the brick of their [`lattice::Lattice`].
 #[inline(always)]
-fn squared<T: Near, S: Lanes<T>, const D: usize, const P: bool>(
+fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     s: S,
     x: &[S::V; D],
     y: &[S::V; D],
-    lengths: &[S::V; D],
+    lengths: &[S::V; 7],
 ) -> S::V {
+    if P == OBLIQUE {
+        return lattice::squared::<T, S>(s, [s.sub(x[0], y[0]), s.sub(x[1], y[1]), s.sub(x[2], y[2])], lengths);
+    }
     let mut sum = s.splat(T::ZERO);
     for k in 0..D {
         let mut d = s.sub(x[k], y[k]);
-        if P {
+        if P == RIGHT {
             d = s.abs(d);
             d = s.min(d, s.sub(lengths[k], d));
         }

@@ -1,7 +1,7 @@
 //! Histograms of distances by a mesh of columns.
 
 use super::tree::Hoisted;
-use crate::kernels::histogram::{Columns, Meeting, Mesh, Meshed};
+use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
 use crate::pairs::engine::UnitState;
 use crate::pairs::points::{Distances, frame};
 use crate::pairs::zips;
@@ -35,7 +35,7 @@ impl<'j> Meshes<'j> {
         let rows = |table, side| Hoisted::new(&job.low, table, side).values;
         let mut sides = vec![rows(&job.x, Side::X)];
         sides.extend(job.y.as_ref().map(|y| rows(y, Side::Y)));
-        let frame = frame(job, &sides[0])?;
+        let frame = frame(job, || Frame::open_rows(&sides[0], job.low.dim));
         let Meshed { mesh, columns, points } = Meshed::new(&frame, sides, last, parts as usize)?;
         let mut points = points.into_iter();
         let places = if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![vec![]] };

@@ -1,0 +1,47 @@
+//! Jobs that the points kernels answer: one histogram of Euclidean distances between points of one to four coordinates.
+
+use zipfold_core::fold::{Fold, Histogram};
+use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
+use zipfold_core::space::cell::Image;
+use zipfold_core::{Cells, Job};
+
+/// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its points are finite. Boxes are
+/// orthorhombic with a length for every coordinate, or oblique around three.
+pub fn apply(job: &Job) -> bool {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
+    let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
+    let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
+    let boxed = match job.cell.as_ref().map(|c| c.image()) {
+        None => true,
+        Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
+        Some(Image::Oblique(_)) => job.low.dim == 3,
+    };
+    let distance = (1..=4).contains(&job.low.dim) && is_squared_distance(job, h) && h.axes[0].compared[0] >= 0.0;
+    whole && plain && boxed && distance
+}
+
+/// Weights whose products are whole numbers of units, and the same both ways round where a pair may be met either way.
+fn are_plain(h: &Histogram, cells: Cells) -> bool {
+    let usable = |unit: f64| unit.is_finite() && unit > 0.0;
+    let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
+    let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
+    usable(h.weight_unit()) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
+}
+
+/// The binned root is Σ (x − y)² of the raw rows.
+fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
+    let low = &job.low;
+    let root = low.formula.roots[h.axes[0].root];
+    let is_raw = |id: Id| matches!(low.formula.node(id), Node::Row(_));
+    match low.zip_form(root) {
+        Some((ZipForm::SqDiff, a, b)) => is_raw(a) && is_raw(b),
+        Some(_) => false,
+        None => low.periodic && is_periodic_square(&low.formula, root),
+    }
+}
+
+fn is_periodic_square(formula: &Formula, root: Id) -> bool {
+    let Node::Reduce(Reduce::Sum, body) = formula.node(root) else { return false };
+    matches!(formula.node(*body), Node::Binary(Binary::Mul, a, b) if a == b && *formula.node(*a) == Node::Delta)
+}
