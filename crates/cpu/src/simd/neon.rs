@@ -133,6 +133,13 @@ impl Lanes<f32> for Neon {
     fn abs(self, a: float32x4_t) -> float32x4_t {
         op!(vabsq_f32(a))
     }
+    #[inline(always)]
+    fn toward(self, a: float32x4_t, b: float32x4_t) -> float32x4_t {
+        op!({
+            let sign = vandq_u32(vreinterpretq_u32_f32(b), vdupq_n_u32(0x8000_0000));
+            vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(a), sign))
+        })
+    }
     // Not the instruction for the greater number, which answers a signalling NaN with NaN.
     #[inline(always)]
     fn max_abs(self, acc: float32x4_t, a: float32x4_t) -> float32x4_t {
@@ -305,6 +312,13 @@ impl Lanes<f64> for Neon {
     #[inline(always)]
     fn abs(self, a: float64x2_t) -> float64x2_t {
         op!(vabsq_f64(a))
+    }
+    #[inline(always)]
+    fn toward(self, a: float64x2_t, b: float64x2_t) -> float64x2_t {
+        op!({
+            let sign = vandq_u64(vreinterpretq_u64_f64(b), vdupq_n_u64(1 << 63));
+            vreinterpretq_f64_u64(veorq_u64(vreinterpretq_u64_f64(a), sign))
+        })
     }
     // Not the instruction for the greater number, which answers a signalling NaN with NaN.
     #[inline(always)]

@@ -74,7 +74,7 @@ const NEON: Rates = Rates {
     operation: 0.8,
     division: [5.0, 6.0],
     stepwise: 2.0,
-    counted: [7.0, 12.0],
+    counted: [7.0, 12.0, 24.0],
 };
 
 /// The rates of an instruction set.
