@@ -5,6 +5,7 @@ pub mod kernels;
 pub mod machine;
 pub mod memory;
 pub mod pairs;
+mod prefetch;
 pub mod simd;
 
 pub use machine::detect;

@@ -49,7 +49,7 @@ pub fn isa() -> Isa {
             return Isa::Avx2;
         }
     }
-    Isa::Scalar
+    if cfg!(target_arch = "aarch64") { Isa::Neon } else { Isa::Scalar }
 }
 
 /// Facts of this machine for `threads` threads (0: all there are) and `memory` bytes.

@@ -137,12 +137,11 @@ fn check_keys(settings: &Settings) -> Result<()> {
 
 fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
     let Some(name) = settings.get("isa") else { return Ok(machine.isa) };
-    let known = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
-    let wanted = known.into_iter().find(|i| i.name() == name);
-    match wanted.filter(|i| *i <= machine.isa) {
-        Some(isa) => Ok(isa),
+    let have = machine.isa.up_to();
+    match have.iter().find(|i| i.name() == name) {
+        Some(isa) => Ok(*isa),
         None => {
-            let have: Vec<&str> = known.iter().filter(|i| **i <= machine.isa).map(|i| i.name()).collect();
+            let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
             Err(Error::request(format!("this machine has no instruction set '{name}'"))
                 .at("--set isa")
                 .remedy(have.join(", ")))

@@ -75,7 +75,7 @@ fn hindrance(job: &Job, machine: &Machine, isa: Isa, precision: Precision) -> Op
     let node = |id| job.low.formula.node(id);
     let wide = |id| matches!(node(id), Node::UserReduce { .. } | Node::Reduce(Reduce::Prod, _));
     let reduces = || job.low.stages.iter().flat_map(|s| &s.reduces);
-    if isa == Isa::Scalar {
+    if !isa.is_generated() {
         return Some("code is made for AVX2 and AVX-512");
     }
     if !machine.executable {

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Isa {
     /// What every machine of the architecture has.
     Scalar,
+    /// NEON of 64-bit ARM: 2 f64 lanes.
+    Neon,
     /// AVX2 with FMA: 4 f64 lanes.
     Avx2,
     /// AVX-512 F, BW, DQ, VL: 8 f64 lanes.
@@ -16,10 +18,24 @@ pub enum Isa {
 }
 
 impl Isa {
+    /// Those of a machine whose best one is this, worst first.
+    pub fn up_to(self) -> Vec<Isa> {
+        let all = match self {
+            Isa::Scalar => &[Isa::Scalar][..],
+            Isa::Neon => &[Isa::Scalar, Isa::Neon],
+            Isa::Avx2 | Isa::Avx512 => &[Isa::Scalar, Isa::Avx2, Isa::Avx512],
+        };
+        all.iter().copied().filter(|i| *i <= self).collect()
+    }
+    /// Whether code is made for formulas on it (family *jit*).
+    pub fn is_generated(self) -> bool {
+        matches!(self, Isa::Avx2 | Isa::Avx512)
+    }
     /// The name that `--set isa=` takes.
     pub fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
+            Isa::Neon => "neon",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
         }
@@ -27,7 +43,7 @@ impl Isa {
     /// f64 lanes of a vector.
     pub fn lanes(self) -> usize {
         match self {
-            Isa::Scalar => 2,
+            Isa::Scalar | Isa::Neon => 2,
             Isa::Avx2 => 4,
             Isa::Avx512 => 8,
         }
@@ -70,5 +86,22 @@ impl Default for Machine {
             fresh_rate: rates::FRESH,
             memory: 4 << 30,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sets(isa: Isa) -> Vec<&'static str> {
+        isa.up_to().into_iter().map(Isa::name).collect()
+    }
+
+    #[test]
+    fn a_machine_has_no_set_of_another_architecture() {
+        assert_eq!(sets(Isa::Scalar), ["scalar"]);
+        assert_eq!(sets(Isa::Neon), ["scalar", "neon"]);
+        assert_eq!(sets(Isa::Avx2), ["scalar", "avx2"]);
+        assert_eq!(sets(Isa::Avx512), ["scalar", "avx2", "avx512"]);
     }
 }

@@ -116,9 +116,7 @@ impl Variant {
 
 /// The instruction sets of this machine.
 pub fn isas() -> Vec<&'static str> {
-    use zipfold::plan::Isa;
-    let have = zipfold::cpu::machine::isa();
-    [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= have).map(Isa::name).collect()
+    zipfold::cpu::machine::isa().up_to().into_iter().map(zipfold::plan::Isa::name).collect()
 }
 
 /// Every instruction set, 1 and 2 threads, two tilings; by the planner's family and step by step; pruned and not, where the

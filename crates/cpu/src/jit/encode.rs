@@ -1,7 +1,8 @@
 //! Instructions of a placed listing as bytes for AVX-512 or AVX2.
 
-use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, SUM, Sums, V};
+use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, V};
 use super::registers::{Place, Placement};
+use super::{SUM, Sums};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
 

@@ -1,6 +1,7 @@
 //! What the jit computes with between a program and machine code: instructions over virtual registers of one tile.
 
 use super::steps::Target;
+use super::{SUM, Sums};
 use zipfold_core::fold::BLOCK;
 
 /// A virtual register. It may be assigned more than once (accumulators are).
@@ -203,17 +204,6 @@ impl Listing {
     }
 }
 
-/// What becomes of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sums {
-    /// They are stored lane by lane.
-    None,
-    /// They are added up.
-    Plain,
-    /// They are added up, each times the number behind the hoisted ones of its column.
-    Weighted,
-}
-
 /// The sizes that addresses of a tile depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
@@ -238,9 +228,6 @@ pub struct Geometry {
     /// The number of a column that weighs it.
     pub weight: usize,
 }
-
-/// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
-pub const SUM: usize = 64;
 
 impl Geometry {
     /// What the code is made for; the forms that are given are known from the steps.

@@ -1,14 +1,11 @@
 //! Memory of the jit: pages that hold code.
 
-#[cfg(target_arch = "x86_64")]
 use std::io;
 
 /// Machine code in pages that may be executed and not written.
-#[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub struct Executable(memmap2::Mmap);
 
-#[cfg(target_arch = "x86_64")]
 impl Executable {
     /// Takes over `code`.
     ///
@@ -27,12 +24,7 @@ impl Executable {
 
 /// Whether the system lets this process execute what it has written.
 pub fn is_executable() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        static MAY: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-        // `ret`
-        *MAY.get_or_init(|| Executable::new(&[0xc3]).is_ok())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    static MAY: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    // `ret`
+    *MAY.get_or_init(|| Executable::new(&[0xc3]).is_ok())
 }

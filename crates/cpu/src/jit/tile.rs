@@ -4,8 +4,9 @@
 //! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
 
 use super::calls::Call;
-use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, SUM, Sums, V};
+use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, V};
 use super::steps::{Fold, Kind, Loop, Step, Steps, call, reads};
+use super::{SUM, Sums};
 use crate::pairs::program::Src;
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;

@@ -172,6 +172,7 @@ pub fn reduce(form: ZipForm) -> ZipReduce {
 pub fn isa(planned: zipfold_plan::Isa) -> Isa {
     match planned {
         zipfold_plan::Isa::Scalar => Isa::Scalar,
+        zipfold_plan::Isa::Neon => Isa::Neon,
         zipfold_plan::Isa::Avx2 => Isa::Avx2,
         zipfold_plan::Isa::Avx512 => Isa::Avx512,
     }

@@ -9,6 +9,7 @@ use super::real::Real;
 use super::shape::{self, Shape, offsets};
 use super::tiles::{Job, ROWS, Row};
 use crate::memory::Block;
+use crate::prefetch;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -509,15 +510,10 @@ fn pack_other<T: Real>(list: &[u32], from: &[T], threads: usize, buffer: &mut Bl
 
 /// Asks for the lines of rows that come next, in the order in which they lie.
 fn ask<T>(from: &[T], rows: &[Row], depth: &[usize], run: usize) {
-    #[cfg(target_arch = "x86_64")]
     for row in rows {
         for d in depth {
             for at in (0..run * size_of::<T>()).step_by(64) {
-                // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
-                unsafe {
-                    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-                    _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(row.lead + d).cast::<i8>().wrapping_add(at));
-                }
+                prefetch::second(from.as_ptr().wrapping_add(row.lead + d).cast::<u8>().wrapping_add(at));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::real::Real;
 use crate::memory::Block;
+use crate::prefetch;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]
@@ -107,13 +108,8 @@ unsafe fn by_rows<T: Real>(
 
 /// Asks for the lines of a run, which the next packing of the same rows begins with.
 fn ask<T>(from: &[T], first: usize, len: usize) {
-    #[cfg(target_arch = "x86_64")]
     for at in (first..first + len).step_by(LINE) {
-        // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(at).cast());
-        }
+        prefetch::second(from.as_ptr().wrapping_add(at));
     }
 }
 
@@ -211,17 +207,12 @@ impl Part<'_> {
     /// Asks for the lines of the rows at some depths; those of a `run` share lines.
     #[inline(always)]
     fn ask<T>(&self, from: &[T], base: usize, depth: &[usize], run: bool) {
-        #[cfg(target_arch = "x86_64")]
         for d in if run { &depth[..depth.len().min(1)] } else { depth } {
             let mut left = self.lines;
             while left > 0 {
                 let row = self.rows[left.trailing_zeros() as usize];
                 left &= left - 1;
-                // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
-                unsafe {
-                    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                    _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(base + row + d).cast());
-                }
+                prefetch::nearest(from.as_ptr().wrapping_add(base + row + d));
             }
         }
     }

@@ -9,6 +9,7 @@ use super::tiles::Row;
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Where the table's vector begins, after the row's offset.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by AVX-512"))]
     first: usize,
     /// The lanes that come from it.
     mask: u16,
@@ -231,6 +232,7 @@ permute!(pack_f64, avx_f64, gathered_f64, doubles, f64);
 ///
 /// # Safety
 /// They lie within the table.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn one_by_one<T: Real>(job: &Packing<'_, T>, from: *const T, vector: usize) -> [T; 16] {
     let mut near = [T::default(); 16];

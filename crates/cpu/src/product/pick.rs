@@ -1,12 +1,16 @@
 //! Vectors of entries that lie near each other in a table, for the packed blocks of [`super::vectors`].
 
 use super::real::Real;
+#[cfg(target_arch = "x86_64")]
+use crate::prefetch;
 
 /// Most lanes of a vector.
 pub const MOST: usize = 16;
 /// Places between the request for a line of memory and its use, at most, and vectors. Places are often powers of two apart: more
 /// lines than this would push each other out of the nearest cache.
+#[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 16;
+#[cfg(target_arch = "x86_64")]
 const VECTORS: usize = 32;
 
 /// Where the entries of a vector lie in a table.
@@ -19,6 +23,7 @@ pub struct Pick {
     /// The entries' places after the first; lanes that the vector has not repeat the first.
     lanes: [u32; MOST],
     /// The places to read where all lie within one vector; 0 where they do not.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by AVX-512"))]
     mask: u16,
 }
 
@@ -69,6 +74,7 @@ pub struct Places<'a> {
 
 impl Places<'_> {
     /// The place that is visited `many` visits after the `i`th.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn ahead(&self, i: usize, many: usize) -> usize {
         match self.offsets.get(i + many) {
@@ -79,14 +85,10 @@ impl Places<'_> {
 }
 
 /// Asks for the line of `from[at]` ahead of its use.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ask<T>(from: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing, and every machine of this architecture has it.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(at).cast());
-    }
+    prefetch::nearest(from.as_ptr().wrapping_add(at));
 }
 
 /// Entries by entries.

@@ -1,6 +1,7 @@
 //! The result of a contraction, shared by tasks that write different entries.
 
 use super::real::Real;
+use crate::prefetch;
 
 /// A result that several tasks write to.
 pub struct Target<T> {
@@ -35,6 +36,7 @@ impl Put {
 /// Bytes of a result from which its lines go past the caches.
 const LARGE: usize = 32 << 20;
 /// Bytes of a line.
+#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
 impl<T: Real> Target<T> {
@@ -45,12 +47,7 @@ impl<T: Real> Target<T> {
     /// Asks for the line of entry `at` ahead of its change.
     #[inline(always)]
     pub fn ask(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads and writes nothing, and every machine of this architecture has it.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_ET0>(self.start.wrapping_add(at).cast());
-        }
+        prefetch::written(self.start.wrapping_add(at));
     }
     /// Whether entries that are put for good go past the caches.
     #[inline(always)]

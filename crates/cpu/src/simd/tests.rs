@@ -21,15 +21,18 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
         let bits = s.bits(s.lt(a, b));
         assert_eq!(s.count(s.lt(a, b)), bits.count_ones());
         assert_eq!(s.bits(s.mask(bits)), bits);
+        assert_eq!(s.any(s.lt(a, b)), bits != 0);
         let mut packed = [T::ZERO; 16];
         let mut indices = [0u32; 16];
         let mut integers = [0i32; 16];
+        let mut keys = [0i32; 16];
         let mut wide = [0.5f64; 16];
         // SAFETY: all arrays hold 16 ≥ N values.
         unsafe {
             s.store_compressed(a, bits, packed.as_mut_ptr());
             s.store_indices(bits, 100, indices.as_mut_ptr());
             s.store_i32::<3>(s.splat(T::from_f64(5.9)), integers.as_mut_ptr());
+            s.store_keys(s.abs(b), 12, 250_000, 20_000, keys.as_mut_ptr());
             s.add_to_f64(s.splat(T::from_f64(2.0)), wide.as_mut_ptr());
             s.max_to_f64(s.splat(T::from_f64(2.25)), wide.as_mut_ptr());
         }
@@ -52,6 +55,8 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             ("scale2", show(s.scale2(one, s.round(b)))),
             ("split m", show(m)),
             ("split e", show(e)),
+            ("fract", show(s.abs(s.fract(b)))),
+            ("store_keys", keys[..S::N].iter().map(|k| f64::from(*k)).collect()),
             ("lt", truth(s.lt(a, b))),
             ("le", truth(s.le(a, b))),
             ("eq", truth(s.eq(a, b))),

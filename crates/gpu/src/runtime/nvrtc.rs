@@ -58,7 +58,7 @@ fn with_program<R>(source: &str, work: impl FnOnce(sys::nvrtcProgram) -> Result<
 fn log_of(program: sys::nvrtcProgram) -> String {
     // SAFETY: the program is alive.
     let log = unsafe { result::get_program_log(program) }.unwrap_or_default();
-    log.iter().map(|c| char::from(*c as u8)).filter(|c| *c != '\0').collect()
+    log.iter().map(|c| char::from(c.to_ne_bytes()[0])).filter(|c| *c != '\0').collect()
 }
 
 fn build(program: sys::nvrtcProgram, options: &[String], capability: usize) -> Result<Vec<u8>> {

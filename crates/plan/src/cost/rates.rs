@@ -2,7 +2,7 @@
 //!
 //! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz; the
 //! record is `bench/records/epyc-2core/2026-11-21-predictions.md`. Those of AVX2 and of the scalar set are
-//! estimates from them, not measured. Another machine is taken to need as many cycles:
+//! estimates from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as many cycles:
 //! its clock, its cores and its lanes scale the times.
 
 use crate::machine::Isa;
@@ -64,10 +64,24 @@ const SCALAR: Rates = Rates {
     counted: [12.0, 20.0, 40.0],
 };
 
+/// NEON, estimated: the arithmetic of a loop on a core that starts two vectors of 128 bits in a cycle. No code is made for
+/// formulas, so its rates stand for the evaluator's.
+const NEON: Rates = Rates {
+    dense_single: [1.2, 1.2, 0.7, 2.0, 2.0, 1.5],
+    dense_double: [1.2, 1.7, 1.2, 2.0, 2.2, 1.5],
+    bits: 1.5,
+    step: 1.0,
+    operation: 0.8,
+    division: [5.0, 6.0],
+    stepwise: 2.0,
+    counted: [7.0, 12.0, 24.0],
+};
+
 /// The rates of an instruction set.
 pub fn of(isa: Isa) -> &'static Rates {
     match isa {
         Isa::Scalar => &SCALAR,
+        Isa::Neon => &NEON,
         Isa::Avx2 => &AVX2,
         Isa::Avx512 => &AVX512,
     }

@@ -1,0 +1,180 @@
+//! Code made for one formula: its tiles, and how they run over rows.
+
+use super::ir::{self, Geometry, Head};
+use super::steps::{self, Target};
+use super::{Operands, Sums, calls, encode, lanes, memory, registers, tile};
+use crate::memory::Block;
+use crate::pairs::lanes::Real;
+use crate::pairs::program::Program;
+use std::ops::Range;
+use zipfold_core::fold::BLOCK;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_plan::Isa;
+
+/// A compiled formula.
+#[derive(Debug)]
+pub struct Code<T> {
+    pages: memory::Executable,
+    /// Tiles of several rows and of one row, and where their code begins.
+    tiles: [(Geometry, usize); 2],
+    frame: usize,
+    pool: Block<T>,
+    vectors: Block<T>,
+}
+
+impl<T: Real> Code<T> {
+    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too. Results are
+    /// stored lane by lane, or added to `sums`: [`super::SUM`] bytes a row and number, lane = column modulo their count.
+    ///
+    /// # Errors
+    /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
+    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool, sums: Sums) -> Result<Self, &'static str> {
+        if !isa.is_generated() {
+            return Err("the jit knows AVX2 and AVX-512 only");
+        }
+        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given };
+        let steps = steps::steps(low, program, target)?;
+        let mut maker = Maker { steps: &steps, low, isa, sums, pool: vec![], bytes: vec![], frame: 0 };
+        let strips = BLOCK / lanes::<T>(isa);
+        let many = maker.best::<T>(&[(8, 1), (6, 1), (4, 1), (2, 1), (1, 1)])?;
+        let one = maker.best::<T>(&[(1, strips.min(8)), (1, 4), (1, 2), (1, 1)])?;
+        let mut pool = Block::zeros(maker.pool.len());
+        for (to, bits) in pool.iter_mut().zip(&maker.pool) {
+            *to = T::of_bits(*bits);
+        }
+        let mut vectors = Block::zeros(low.constants.len() * low.dim);
+        vectors.iter_mut().zip(low.constants.iter().flatten()).for_each(|(to, v)| *to = T::of(*v));
+        let pages =
+            memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
+        Ok(Code { pages, tiles: [many, one], frame: maker.frame, pool, vectors })
+    }
+    /// Numbers that a frame takes.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them.
+    ///
+    /// # Safety
+    /// `lanes` ends at [`BLOCK`] or before. The operands are those of the compiled formula: `rows` rows of x, a block of y in strips, and room for the results of
+    /// `rows` rows; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
+    pub unsafe fn run(&self, frame: &mut [f64], rows: usize, lanes: &Range<usize>, operands: &Operands<T>) {
+        let (many, one) = (&self.tiles[0], &self.tiles[1]);
+        let tiled = rows / many.0.rows * many.0.rows;
+        for (tile, rows) in [(many, 0..tiled), (one, tiled..rows)] {
+            // SAFETY: the caller's promise.
+            unsafe { self.tiles(tile, frame, rows, lanes, operands) };
+        }
+    }
+    /// Runs a tile over `rows`, all strips of each.
+    ///
+    /// # Safety
+    /// As [`Self::run`]; `rows` is a multiple of the tile's.
+    unsafe fn tiles(
+        &self,
+        tile: &(Geometry, usize),
+        frame: &mut [f64],
+        rows: Range<usize>,
+        lanes: &Range<usize>,
+        at: &Operands<T>,
+    ) {
+        let (geo, entry) = tile;
+        let wide = geo.lanes() * geo.strips;
+        let out_step = geo.out_step() / geo.size;
+        // SAFETY: the pages hold a function of this signature at `entry`.
+        let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
+        let lane = lanes.start / wide * wide;
+        for row in rows.step_by(geo.rows).filter(|_| lanes.end > lane) {
+            let head = Head {
+                x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),
+                x_attr: at.x_attr.wrapping_add(row * geo.attrs).cast(),
+                y: at.y.wrapping_add(lane * geo.streams[1] * geo.dim).cast(),
+                y_attr: at.y_attr.wrapping_add(lane).cast(),
+                vectors: self.vectors.as_ptr().cast(),
+                deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
+                zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
+                out: at.out.wrapping_add(row * geo.numbers * out_step + lane % out_step).cast(),
+                pool: self.pool.as_ptr().cast(),
+                slice: 0,
+                strips: (lanes.end - lane).div_ceil(wide) as u64,
+            };
+            let start = frame.as_mut_ptr().cast::<Head>();
+            // SAFETY: a frame begins with room for its head.
+            unsafe { start.write(head) };
+            function(start);
+        }
+    }
+}
+
+struct Maker<'s> {
+    steps: &'s steps::Steps,
+    low: &'s Lowered,
+    isa: Isa,
+    sums: Sums,
+    pool: Vec<u64>,
+    bytes: Vec<u8>,
+    frame: usize,
+}
+
+/// Instructions of a tile, before the tile is made smaller.
+const LONGEST: usize = 6000;
+
+impl Maker<'_> {
+    /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the last that can be written.
+    fn best<T: Real>(&mut self, shapes: &[(usize, usize)]) -> Result<(Geometry, usize), &'static str> {
+        let mut last = Err("no tile fits registers and addresses");
+        for (at, shape) in shapes.iter().enumerate() {
+            let geo = self.geometry::<T>(*shape);
+            let Some((list, placement, spare)) = self.placed(geo) else { continue };
+            let good = placement.spilled == 0 && list.insts.len() <= LONGEST && placement.frame <= tile::FRAME / 16;
+            let good = good && encode::fits(&list);
+            if !good && at + 1 < shapes.len() {
+                continue;
+            }
+            if placement.frame > tile::FRAME || !encode::fits(&list) {
+                break;
+            }
+            let function = calls::function::<T>(geo.wide) as usize as u64;
+            let entry = self.bytes.len().next_multiple_of(64);
+            if let Ok(bytes) = encode::encode(&list, &placement, geo, spare, function) {
+                self.bytes.resize(entry, 0xcc);
+                self.bytes.extend(bytes);
+                self.frame = self.frame.max(placement.frame as usize / 8);
+                last = Ok((geo, entry));
+                break;
+            }
+        }
+        last
+    }
+    fn geometry<T>(&self, (rows, strips): (usize, usize)) -> Geometry {
+        Geometry {
+            rows,
+            strips,
+            wide: self.isa == Isa::Avx512,
+            size: size_of::<T>(),
+            dim: self.low.dim,
+            streams: [self.low.streams[0].len(), self.low.streams[1].len()],
+            attrs: self.low.attrs[0].len(),
+            numbers: self.steps.numbers,
+            weight: self.low.attrs[1].len(),
+            sums: self.sums,
+        }
+    }
+    /// The listing of a tile with its registers, and the first register kept free.
+    fn placed(&mut self, geo: Geometry) -> Option<(ir::Listing, registers::Placement, u8)> {
+        for truths in [false, true] {
+            let (list, frame) = tile::tile(self.steps, geo, &mut self.pool, truths);
+            let all = if geo.wide { 32 } else { 16 };
+            for vectors in [all, all - 3] {
+                let supply = registers::Supply { vectors, masks: (1, 8) };
+                match registers::place(&list, supply, frame, geo.vector()) {
+                    Some(placement) if !placement.in_memory || vectors < all => {
+                        return Some((list, placement, vectors));
+                    }
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+        None
+    }
+}
