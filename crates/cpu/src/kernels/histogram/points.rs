@@ -3,6 +3,7 @@
 use super::lattice::Lattice;
 use crate::simd::Element;
 use rayon::prelude::*;
+use std::sync::Arc;
 use zipfold_core::number::round_even;
 use zipfold_core::space::cell::Oblique;
 
@@ -27,7 +28,7 @@ pub(super) enum Space {
     /// A box with right angles of these edges.
     Orthorhombic([f64; 4]),
     /// Any other box of three dimensions.
-    Oblique(Lattice),
+    Oblique(Arc<Lattice>),
 }
 
 impl Frame {
@@ -75,7 +76,7 @@ impl Frame {
 
     /// An oblique periodic box of three dimensions; distances are those of [`Oblique::nearest`].
     pub fn oblique(cell: &Oblique) -> Frame {
-        Frame { dimensions: 3, space: Space::Oblique(Lattice::new(cell)) }
+        Frame { dimensions: 3, space: Space::Oblique(Arc::new(Lattice::new(cell))) }
     }
 
     /// Dimensions.

@@ -453,7 +453,7 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     sum
 }
 
-/// Increments `n` (a multiple of four) counters, lane after lane into its own copy.
+/// Increments `n` (an even number of) counters, lane after lane into its own copy.
 ///
 /// # Safety
 /// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within the private counters at `counters`.
@@ -461,29 +461,34 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
 unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize) {
     // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.
     unsafe {
-        four::<SHIFT>(counters, index, 0);
+        two::<SHIFT>(counters, index, 0);
+        if n > 2 {
+            two::<SHIFT>(counters, index, 2);
+        }
         if n > 4 {
-            four::<SHIFT>(counters, index, 4);
+            two::<SHIFT>(counters, index, 4);
+            two::<SHIFT>(counters, index, 6);
         }
         if n > 8 {
-            four::<SHIFT>(counters, index, 8);
-            four::<SHIFT>(counters, index, 12);
+            two::<SHIFT>(counters, index, 8);
+            two::<SHIFT>(counters, index, 10);
+            two::<SHIFT>(counters, index, 12);
+            two::<SHIFT>(counters, index, 14);
         }
     }
 }
 
-/// `bump` for lanes `lane` to `lane + 3`, which are read two at a time.
+/// `bump` for lanes `lane` and `lane + 1`, which are read together.
 ///
 /// # Safety
 /// As for `bump`.
 #[inline(always)]
-unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: usize) {
+unsafe fn two<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: usize) {
     let copies = 1usize << SHIFT;
     // SAFETY: the caller promises the lanes and the counters.
     unsafe {
-        let a = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
-        let b = index.as_ptr().add(lane + 2).cast::<u64>().read_unaligned();
-        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate() {
+        let both = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
+        for (at, half) in [both as u32, (both >> 32) as u32].into_iter().enumerate() {
             let counter = counters.add(half as usize + (lane + at) % copies);
             *counter = (*counter).wrapping_add(1);
         }

@@ -127,6 +127,22 @@ fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
     ]
 }
 
+/// One cloud for every kind of box and of edges, in single and in double precision: short enough for an emulator.
+#[test]
+fn each_form_counts_what_the_definition_counts() {
+    let cell = Cell::parse("10,8,4,80,85,75").expect("a box");
+    for kind in [0, 3] {
+        let (x, y) = (cloud(kind, 3, 41, 41), cloud(kind, 3, 50, 42));
+        for space in [Around::Open, Around::Right(&[10.0, 8.0, 4.0]), Around::Oblique(&cell)] {
+            for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
+                let what = format!("kind {kind}, edges {n}");
+                check::<f32>(&x, &y, space, edges, *closed, &what);
+                check::<f64>(&x, &y, space, edges, *closed, &what);
+            }
+        }
+    }
+}
+
 #[test]
 fn counts_are_those_of_the_definition() {
     for kind in 0..6 {
