@@ -16,6 +16,8 @@ use zipfold_core::pair::tree::Reduce;
 const WRITTEN_OUT: usize = 4;
 /// Components summed in single precision before the sum is widened.
 const SLICE: usize = 128;
+/// Sums of results that stay in registers from strip to strip.
+const HELD: usize = 8;
 /// The most bytes of a frame.
 pub const FRAME: i64 = 1 << 20;
 
@@ -45,6 +47,8 @@ pub struct Tile<'s> {
     cache: HashMap<Mem, V>,
     constants: HashMap<u64, V>,
     lead: Vec<Inst>,
+    /// Sums in registers, by their places.
+    sums: Vec<(Mem, V)>,
     uses: HashMap<(u8, u64), usize>,
     slots: Vec<Option<i64>>,
     frame: i64,
@@ -67,6 +71,7 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
         cache: HashMap::new(),
         constants: HashMap::new(),
         lead: vec![],
+        sums: vec![],
         uses: HashMap::new(),
         slots: vec![None; steps.registers],
         frame: HEAD,
@@ -86,7 +91,10 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
     }
     tile.section(&steps.finish, &[]);
     tile.list.push(Op::EndStrips, NONE, [Arg::No; 3]);
-    // Constants are loaded before the loop.
+    for (mem, sum) in std::mem::take(&mut tile.sums) {
+        tile.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
+    }
+    // Constants and sums are loaded before the loop.
     let lead = std::mem::take(&mut tile.lead);
     tile.list.insts.splice(0..0, lead);
     (tile.list, tile.frame)
@@ -458,10 +466,29 @@ impl Tile<'_> {
                     }
                     _ => v,
                 };
-                let v = if sums == Sums::None { v } else { self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No) };
-                self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
+                match sums {
+                    Sums::None => self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
+                    _ => self.add_up(v, mem),
+                }
             }
         }
+    }
+    /// Adds `v` to a sum, which stays in a register where all strips add to one place and few sums do.
+    fn add_up(&mut self, v: V, mem: Mem) {
+        let few = self.geo.rows * self.geo.numbers <= HELD;
+        if few && self.geo.vector() == SUM && !mem.by_k && !self.steps.calls {
+            let found = self.sums.iter().find(|(at, _)| *at == mem).map(|(_, sum)| *sum);
+            let sum = found.unwrap_or_else(|| {
+                let sum = self.vector();
+                self.lead.push(Inst { op: Op::Load, dst: sum, src: [Arg::M(mem), Arg::No, Arg::No] });
+                self.sums.push((mem, sum));
+                sum
+            });
+            self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(v), Arg::No]);
+            return;
+        }
+        let sum = self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No);
+        self.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
     }
     /// Sets a register of the current instance.
     fn define(&mut self, register: usize, value: Val) {

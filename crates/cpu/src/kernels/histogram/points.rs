@@ -89,16 +89,18 @@ impl Frame {
     }
 
     /// The coordinates that the near columns round, of as many as there are dimensions.
-    #[inline]
+    #[inline(always)]
     pub(super) fn place(&self, point: &[f64]) -> [f64; 4] {
         let mut near = [0.0; 4];
-        near[..point.len()].copy_from_slice(point);
-        match &self.space {
-            Space::Open(origin) => near.iter_mut().zip(origin).for_each(|(x, o)| *x -= o),
-            Space::Orthorhombic(l) => {
-                near.iter_mut().zip(l).take(point.len()).for_each(|(x, l)| *x -= l * round_even(*x / l));
-            }
-            Space::Oblique(lattice) => [near[0], near[1], near[2]] = lattice.place([near[0], near[1], near[2]]),
+        for (k, (near, x)) in near.iter_mut().zip(point).enumerate() {
+            *near = match &self.space {
+                Space::Open(origin) => x - origin[k],
+                Space::Orthorhombic(l) => x - l[k] * round_even(x / l[k]),
+                Space::Oblique(_) => *x,
+            };
+        }
+        if let Space::Oblique(lattice) = &self.space {
+            [near[0], near[1], near[2]] = lattice.place([near[0], near[1], near[2]]);
         }
         near
     }
@@ -262,18 +264,19 @@ impl Points {
     #[inline(always)]
     pub fn squared_distance(&self, i: usize, other: &Points, j: usize) -> f64 {
         let difference = |k: usize| self.exact(i, k) - other.exact(j, k);
-        let squares = |d: &[f64]| d.iter().fold(0.0, |sum, d| sum + d * d);
-        let mut d = [0.0; 4];
-        let d = &mut d[..self.frame.dimensions];
-        d.iter_mut().enumerate().for_each(|(k, d)| *d = difference(k));
-        match &self.frame.space {
-            Space::Open(_) => squares(d),
-            Space::Orthorhombic(l) => {
-                d.iter_mut().zip(l).for_each(|(d, l)| *d -= l * round_even(*d / l));
-                squares(d)
-            }
-            Space::Oblique(lattice) => squares(&lattice.nearest([d[0], d[1], d[2]])),
+        if let Space::Oblique(lattice) = &self.frame.space {
+            let [x, y, z] = lattice.nearest([difference(0), difference(1), difference(2)]);
+            return x * x + y * y + z * z;
         }
+        let mut sum = 0.0;
+        for k in 0..self.frame.dimensions {
+            let mut d = difference(k);
+            if let Space::Orthorhombic(l) = &self.frame.space {
+                d -= l[k] * round_even(d / l[k]);
+            }
+            sum += d * d;
+        }
+        sum
     }
 }
 

@@ -202,7 +202,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         queue: &mut Queue<T>,
     ) -> u64 {
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.walls(s);
+        let lengths = self.walls::<S, P>(s);
         let far = s.splat(self.binner.far());
         let mut visited = 0;
         for j in piece.cols.clone().step_by(S::N) {
@@ -233,7 +233,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     ) {
         self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
         let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.walls(s);
+        let lengths = self.walls::<S, P>(s);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
         for j in piece.cols.clone().step_by(S::N) {
@@ -272,6 +272,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
     }
 
     /// The edges of a box with right angles, or the constants of an oblique one.
+    #[inline(always)]
     fn lengths(&self) -> [f64; 7] {
         match self.work.x.frame().space() {
             Space::Open(_) => [0.0; 7],
@@ -282,10 +283,12 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
 
     /// [`Self::lengths`], in all lanes.
     #[inline(always)]
-    fn walls<S: Lanes<T>>(&self, s: S) -> [S::V; 7] {
+    fn walls<S: Lanes<T>, const P: u8>(&self, s: S) -> [S::V; 7] {
         let mut all = [s.splat(T::ZERO); 7];
-        for (all, length) in all.iter_mut().zip(self.lengths()) {
-            *all = s.splat(T::from_f64(length));
+        if P != OPEN {
+            for (all, length) in all.iter_mut().zip(self.lengths()) {
+                *all = s.splat(T::from_f64(length));
+            }
         }
         all
     }
@@ -453,7 +456,7 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     sum
 }
 
-/// Increments `n` (an even number of) counters, lane after lane into its own copy.
+/// Increments `n` (two, or a multiple of four) counters, lane after lane into its own copy.
 ///
 /// # Safety
 /// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within the private counters at `counters`.
@@ -461,34 +464,32 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
 unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize) {
     // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.
     unsafe {
-        two::<SHIFT>(counters, index, 0);
-        if n > 2 {
-            two::<SHIFT>(counters, index, 2);
+        if n == 2 {
+            return some::<SHIFT, 2>(counters, index, 0);
         }
+        some::<SHIFT, 4>(counters, index, 0);
         if n > 4 {
-            two::<SHIFT>(counters, index, 4);
-            two::<SHIFT>(counters, index, 6);
+            some::<SHIFT, 4>(counters, index, 4);
         }
         if n > 8 {
-            two::<SHIFT>(counters, index, 8);
-            two::<SHIFT>(counters, index, 10);
-            two::<SHIFT>(counters, index, 12);
-            two::<SHIFT>(counters, index, 14);
+            some::<SHIFT, 4>(counters, index, 8);
+            some::<SHIFT, 4>(counters, index, 12);
         }
     }
 }
 
-/// `bump` for lanes `lane` and `lane + 1`, which are read together.
+/// `bump` for `M` (two or four) lanes from `lane` on, which are read two at a time and before the first is counted.
 ///
 /// # Safety
 /// As for `bump`.
 #[inline(always)]
-unsafe fn two<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: usize) {
+unsafe fn some<const SHIFT: i32, const M: usize>(counters: *mut u32, index: &[i32; 16], lane: usize) {
     let copies = 1usize << SHIFT;
     // SAFETY: the caller promises the lanes and the counters.
     unsafe {
-        let both = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
-        for (at, half) in [both as u32, (both >> 32) as u32].into_iter().enumerate() {
+        let a = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
+        let b = index.as_ptr().add(lane + M - 2).cast::<u64>().read_unaligned();
+        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate().take(M) {
             let counter = counters.add(half as usize + (lane + at) % copies);
             *counter = (*counter).wrapping_add(1);
         }
