@@ -465,34 +465,46 @@ unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize
     // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.
     unsafe {
         if n == 2 {
-            return some::<SHIFT, 2>(counters, index, 0);
+            one::<SHIFT>(counters, index[0] as u32, 0);
+            return one::<SHIFT>(counters, index[1] as u32, 1);
         }
-        some::<SHIFT, 4>(counters, index, 0);
+        four::<SHIFT>(counters, index, 0);
         if n > 4 {
-            some::<SHIFT, 4>(counters, index, 4);
+            four::<SHIFT>(counters, index, 4);
         }
         if n > 8 {
-            some::<SHIFT, 4>(counters, index, 8);
-            some::<SHIFT, 4>(counters, index, 12);
+            four::<SHIFT>(counters, index, 8);
+            four::<SHIFT>(counters, index, 12);
         }
     }
 }
 
-/// `bump` for `M` (two or four) lanes from `lane` on, which are read two at a time and before the first is counted.
+/// `bump` for lanes `lane` to `lane + 3`, which are read two at a time.
 ///
 /// # Safety
 /// As for `bump`.
 #[inline(always)]
-unsafe fn some<const SHIFT: i32, const M: usize>(counters: *mut u32, index: &[i32; 16], lane: usize) {
-    let copies = 1usize << SHIFT;
+unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: usize) {
     // SAFETY: the caller promises the lanes and the counters.
     unsafe {
         let a = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
-        let b = index.as_ptr().add(lane + M - 2).cast::<u64>().read_unaligned();
-        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate().take(M) {
-            let counter = counters.add(half as usize + (lane + at) % copies);
-            *counter = (*counter).wrapping_add(1);
+        let b = index.as_ptr().add(lane + 2).cast::<u64>().read_unaligned();
+        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate() {
+            one::<SHIFT>(counters, half, lane + at);
         }
+    }
+}
+
+/// Increments the counter of one lane.
+///
+/// # Safety
+/// As for `bump`.
+#[inline(always)]
+unsafe fn one<const SHIFT: i32>(counters: *mut u32, slot: u32, lane: usize) {
+    // SAFETY: the caller promises the counters.
+    unsafe {
+        let counter = counters.add(slot as usize + lane % (1 << SHIFT));
+        *counter = (*counter).wrapping_add(1);
     }
 }
 
