@@ -55,6 +55,28 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     true
 }
 
+/// Checks `value` of all rows of `x` and of `y` in each of the folds: how many were screened.
+fn across(x: &Table, y: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
+    let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
+    let checked = folds.iter().filter(|fold| {
+        let question = pairs(x).with(y).formula(value).fold((*fold).clone());
+        check(question.problem(), &data, &format!("{what} {value} {fold:?}"))
+    });
+    checked.count()
+}
+
+/// The same of all rows of `x` and themselves; joins take every pair once.
+fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
+    let data = Data { x: x.clone(), y: None, weights: vec![] };
+    let checked = folds.iter().filter(|fold| {
+        let inner = matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. });
+        let cells = if inner { Cells::Triangle } else { Cells::Ordered };
+        let question = pairs(x).formula(value).cells(cells).fold((*fold).clone());
+        check(question.problem(), &data, &format!("self {what} {value} {fold:?}"))
+    });
+    checked.count()
+}
+
 #[test]
 fn screened_answers_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(77);
@@ -84,20 +106,8 @@ fn screened_answers_are_those_of_the_oracle() {
             select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
             select(&format!("{value} > {limit}"), None, SelectKind::Anti),
         ];
-        for fold in folds {
-            let what = format!("round {round} {n}×{m} d={d} {value} {fold:?}");
-            let question = pairs(&x).with(&y).formula(value).fold(fold.clone());
-            let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
-            screened += usize::from(check(question.problem(), &data, &what));
-            let cells = if matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. }) {
-                Cells::Triangle
-            } else {
-                Cells::Ordered
-            };
-            let question = pairs(&y).formula(value).cells(cells).fold(fold);
-            let data = Data { x: y.clone(), y: None, weights: vec![] };
-            screened += usize::from(check(question.problem(), &data, &format!("self {what}")));
-        }
+        let what = format!("round {round} {n}×{m} d={d}");
+        screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
     }
     assert!(screened >= 100, "{screened} jobs were screened");
 }
@@ -162,17 +172,8 @@ fn screened_angles_are_those_of_the_oracle() {
             select(&format!("{value} > {limit}"), Some(value), SelectKind::Inner),
             select(&format!("{value} >= {limit}"), None, SelectKind::Anti),
         ];
-        for fold in folds {
-            let what = format!("round {round} {n}×{m} d={d} {value} {fold:?}");
-            let question = pairs(&x).with(&y).formula(value).fold(fold.clone());
-            let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
-            screened += usize::from(check(question.problem(), &data, &what));
-            let inner = matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. });
-            let cells = if inner { Cells::Triangle } else { Cells::Ordered };
-            let question = pairs(&y).formula(value).cells(cells).fold(fold);
-            let data = Data { x: y.clone(), y: None, weights: vec![] };
-            screened += usize::from(check(question.problem(), &data, &format!("self {what}")));
-        }
+        let what = format!("round {round} {n}×{m} d={d}");
+        screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
     }
     assert!(screened >= 400, "{screened} jobs were screened");
 }
@@ -195,13 +196,6 @@ fn branches_that_are_apart_are_answered() {
             .collect();
         folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
         folds.push(FoldSpec::Nearest { k: 1, largest: false });
-        for fold in folds {
-            let inner = matches!(fold, FoldSpec::Select { .. });
-            let cells = if inner { Cells::Triangle } else { Cells::Ordered };
-            let what = format!("{same} {fold:?}");
-            let question = pairs(&x).cells(cells).formula(&value).fold(fold);
-            let data = Data { x: x.clone(), y: None, weights: vec![] };
-            assert!(check(question.problem(), &data, &what), "{what} is screened");
-        }
+        assert_eq!(within(&x, &value, &folds, same), folds.len(), "screened with {same}");
     }
 }
