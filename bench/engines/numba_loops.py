@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+from inputs import rows
 
 TERMS = {"cityblock": ("s + abs(a - b)", "s"), "chebyshev": ("max(s, abs(a - b))", "s"),
          "euclidean": ("s + (a - b) * (a - b)", "np.sqrt(s)")}
@@ -75,4 +76,35 @@ def histogram(w, x, y):
     return run
 
 
-TASKS = {f.__name__: f for f in (matrix, histogram)}
+@numba.njit(parallel=True, fastmath=True)
+def attract(x, y, z, masses, softening, out):
+    for i in numba.prange(len(x)):
+        ax = np.float32(0)
+        ay = np.float32(0)
+        az = np.float32(0)
+        for j in range(len(x)):
+            dx = x[j] - x[i]
+            dy = y[j] - y[i]
+            dz = z[j] - z[i]
+            r2 = dx * dx + dy * dy + dz * dz + softening
+            w = masses[j] / (r2 * np.sqrt(r2))
+            ax += w * dx
+            ay += w * dy
+            az += w * dz
+        out[i, 0] = ax
+        out[i, 1] = ay
+        out[i, 2] = az
+
+
+def accelerations(w, x, y):
+    columns, masses = [np.ascontiguousarray(c) for c in x.T], rows(w["masses"])[:, 0]
+    out = np.zeros(x.shape, x.dtype)
+
+    def run():
+        attract(*columns, masses, np.float32(w["softening"]), out)
+        return out
+
+    return run
+
+
+TASKS = {f.__name__: f for f in (matrix, histogram, accelerations)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import zipfold as zf
-from inputs import edges
+from inputs import edges, rows
 
 
 def matrix(w, x, y):
@@ -32,6 +32,11 @@ def gauss(w, x, y):
     return lambda: question.run()
 
 
+def accelerations(w, x, y):
+    question = zf.pairs(x).pair("(y - x) * (sum((x - y)^2) + s)^(-1.5)", s=w["softening"]).sum(weights=rows(w["masses"])[:, 0])
+    return lambda: question.run()
+
+
 def angles(w, x, y):
     question = zf.pairs(x).cells("triangle").select(f"cosine_similarity(x, y) > {w['above']}")
     return lambda: len(question.run())
@@ -42,4 +47,4 @@ def near(w, x, y):
     return lambda: len(question.run())
 
 
-TASKS = {f.__name__: f for f in (matrix, condensed, histogram, neighbours, gauss, angles, near)}
+TASKS = {f.__name__: f for f in (matrix, condensed, histogram, neighbours, gauss, accelerations, angles, near)}

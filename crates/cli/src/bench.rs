@@ -36,6 +36,8 @@ struct Workload {
     task: String,
     x: Rows,
     y: Option<Rows>,
+    /// A number for each row.
+    masses: Option<Rows>,
     work: String,
     rate: Option<f64>,
     seconds: Option<f64>,
@@ -51,6 +53,8 @@ struct Workload {
     h: Option<f64>,
     above: Option<f64>,
     below: Option<f64>,
+    /// Added to squared distances.
+    softening: Option<f64>,
     #[serde(default)]
     plan: BTreeMap<String, String>,
 }
@@ -248,6 +252,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         question = question.param(name, *value);
     }
     let select = |predicate| FoldSpec::Select { predicate, value: None, join: SelectKind::Inner };
+    let sum = || FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
     let metric = || workload.metric.as_deref().ok_or_else(|| missing("metric"));
     let question = match workload.task.as_str() {
         "matrix" => question.metric(metric()?).fold(FoldSpec::Matrix {}),
@@ -269,7 +274,11 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         "gauss" => question
             .formula("exp(-sum((x - y)^2) / (2*h^2))")
             .param("h", workload.h.ok_or_else(|| missing("h"))?)
-            .fold(FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None }),
+            .fold(sum()),
+        "accelerations" => question
+            .formula("(y - x) * (sum((x - y)^2) + s)^(-1.5)")
+            .param("s", workload.softening.ok_or_else(|| missing("softening"))?)
+            .fold(sum()),
         "angles" => {
             let above = workload.above.ok_or_else(|| missing("above"))?;
             question.cells(Cells::Triangle).fold(select(format!("cosine_similarity(x, y) > {above}")))
@@ -280,7 +289,8 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         }
         other => return Err(Error::internal(format!("workload {}: no task '{other}'", workload.name))),
     };
-    Ok((question, Data { x, y, weights: vec![None] }))
+    let masses = workload.masses.as_ref().map(table).transpose()?;
+    Ok((question, Data { x, y, weights: vec![masses.map(|masses| [masses.clone(), masses])] }))
 }
 
 fn sequence(edges: &Edges) -> Vec<f64> {

@@ -19,6 +19,6 @@ pub mod tiles;
 pub use choose::{Plan, Settings, choose};
 pub use machine::{Isa, Machine};
 pub use order::Order;
-pub use tiles::{Tile, Tiling};
+pub use tiles::{SPAN, Tile, Tiling};
 
 pub mod product;

@@ -25,6 +25,10 @@ impl Tile {
     }
 }
 
+/// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by row are as wide or a
+/// multiple, so that sums have the same bits for every tiling.
+pub const SPAN: usize = 4 * BLOCK;
+
 /// How a space is cut. Sides are multiples of [`BLOCK`], so that sums have the same bits for every tiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {

@@ -3,6 +3,7 @@
 
 use super::eval::{Evaluator, Rows};
 use super::made::Made;
+use super::symmetry::mirror;
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::Result;
 use crate::table::Table;
@@ -312,6 +313,11 @@ impl Lowered {
     pub fn raw_stream(&self, side: usize) -> Option<usize> {
         let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
         self.streams[side].iter().position(|id| *self.formula.node(*id) == wanted)
+    }
+    /// Whether the hoisted values of a row are the same on either side.
+    pub fn is_mirrored(&self) -> bool {
+        let mirrored = |of: &[Vec<Id>; 2]| mirror(&self.formula, &of[0], &of[1]);
+        mirrored(&self.streams) && mirrored(&self.attrs)
     }
     /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into `attrs`.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {

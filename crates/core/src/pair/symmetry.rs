@@ -23,6 +23,13 @@ pub fn symmetry(formula: &Formula) -> Symmetry {
     if formula.roots.iter().all(&mut same) { Symmetry::Symmetric } else { Symmetry::None }
 }
 
+/// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the same bits of the same row.
+pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
+    let mut memo = HashMap::new();
+    let mut keys = Keys { formula, memo: &mut memo };
+    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| keys.key(*x, false, false) == keys.key(*y, true, false))
+}
+
 /// Canonical keys: equal keys mean equal bits. `swap` exchanges the rows; `even` allows a change of sign.
 struct Keys<'a> {
     formula: &'a Formula,

@@ -32,11 +32,17 @@ impl<T: Real> Code<T> {
         if !isa.is_generated() {
             return Err("the jit knows AVX2 and AVX-512 only");
         }
-        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given };
+        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given, sums };
         let steps = steps::steps(low, program, target)?;
         let mut maker = Maker { steps: &steps, low, isa, sums, pool: vec![], bytes: vec![], frame: 0 };
         let strips = BLOCK / lanes::<T>(isa);
-        let many = maker.best::<T>(&[(8, 1), (6, 1), (4, 1), (2, 1), (1, 1)])?;
+        // Where there are few numbers, as many rows as leave their sums in registers.
+        let most = match maker.steps.numbers {
+            numbers @ 1..=3 if sums != Sums::None => tile::HELD / numbers,
+            _ => 8,
+        };
+        let rows = [8, 6, 4, 2, 1].into_iter().filter(|rows| *rows <= most);
+        let many = maker.best::<T>(&rows.map(|rows| (rows, 1)).collect::<Vec<_>>())?;
         let one = maker.best::<T>(&[(1, strips.min(8)), (1, 4), (1, 2), (1, 1)])?;
         let mut pool = Block::zeros(maker.pool.len());
         for (to, bits) in pool.iter_mut().zip(&maker.pool) {
@@ -155,7 +161,6 @@ impl Maker<'_> {
             streams: [self.low.streams[0].len(), self.low.streams[1].len()],
             attrs: self.low.attrs[0].len(),
             numbers: self.steps.numbers,
-            weight: self.low.attrs[1].len(),
             sums: self.sums,
         }
     }

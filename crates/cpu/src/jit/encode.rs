@@ -98,6 +98,9 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             VEX_Vsqrtpd_ymm_ymmm256,
             VEX_Vsqrtps_ymm_ymmm256,
         ]),
+        Op::ReciprocalRoot => {
+            of([EVEX_Vrsqrt14pd_zmm_k1z_zmmm512b64, EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32, INVALID, INVALID])
+        }
         Op::Round(_) => of([
             EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae,
             EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae,
@@ -340,7 +343,7 @@ impl Writer<'_> {
                     }
                 }
             }
-            Op::Sqrt | Op::Round(_) | Op::Fraction => self.unary(inst, to)?,
+            Op::Sqrt | Op::ReciprocalRoot | Op::Round(_) | Op::Fraction => self.unary(inst, to)?,
             Op::Blend | Op::Keep | Op::AddIf => self.masked(inst, to)?,
             Op::MaskNot if self.geo.wide => {
                 let a = self.operand(inst.src[0], 0)?;

@@ -111,6 +111,8 @@ pub enum Op {
     Range(u8),
     /// dst = √a
     Sqrt,
+    /// dst = about 1/√a, within 2⁻¹⁴ of it; AVX-512.
+    ReciprocalRoot,
     /// Rounds to integers: 0 to even, 1 down, 2 up.
     Round(u8),
     /// dst = a · 2^⌊b⌋; AVX-512.
@@ -225,14 +227,16 @@ pub struct Geometry {
     pub numbers: usize,
     /// Whether results are added to sums of a vector of [`SUM`] bytes each, not stored lane by lane.
     pub sums: Sums,
-    /// The number of a column that weighs it.
-    pub weight: usize,
 }
 
 impl Geometry {
+    /// Whether results are added up in single precision by AVX-512.
+    pub fn adds_single(&self) -> bool {
+        self.sums != Sums::None && self.wide && self.size == 4
+    }
     /// What the code is made for; the forms that are given are known from the steps.
     pub fn target(&self) -> Target {
-        Target { single: self.size == 4, wide: self.wide, given: false }
+        Target { single: self.size == 4, wide: self.wide, given: false, sums: self.sums }
     }
     /// Bytes of a vector.
     pub fn vector(&self) -> usize {

@@ -1,7 +1,9 @@
 //! A program made ready for the jit: recognised reductions and operators of users as instructions, what nobody reads
 //! left out, and where calls of functions cut the instructions into segments.
 
+use super::Sums;
 use super::calls::Call;
+use super::products::factors;
 use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
 use std::collections::HashMap;
 use zipfold_core::number::Power;
@@ -41,8 +43,8 @@ pub enum Step {
     Fold(usize),
     /// Register `.2` is 2 to the power of operand `.0` times a number.
     Power(Src, f64, usize),
-    /// Number `.1` of a result is operand `.0`; the component is added where `.2`.
-    Out(Src, usize, bool),
+    /// Number `.2` of a result is operand `.0`, times `.1` where it is added to a sum; the component is added where `.3`.
+    Out(Src, Option<Src>, usize, bool),
 }
 
 /// A loop over components.
@@ -82,6 +84,8 @@ pub struct Target {
     pub wide: bool,
     /// Recognised forms are given by the dense kernels.
     pub given: bool,
+    /// What becomes of results.
+    pub sums: Sums,
 }
 
 struct Maker<'p> {
@@ -110,7 +114,7 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
         let vector = is_vector_root(low, at);
         for (n, part) in parts.iter().enumerate() {
             let to = if vector { &mut tail } else { &mut out.finish };
-            to.push(Step::Out(*part, out.numbers + n, vector));
+            to.push(Step::Out(*part, None, out.numbers + n, vector));
         }
         out.numbers += low.formula.width(at, low.dim);
     }
@@ -124,6 +128,10 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
         powers(&mut out);
     }
     out.registers = maker.registers;
+    if single && target.sums != Sums::None {
+        let weight = (target.sums == Sums::Weighted).then_some(Src::YAttr(low.attrs[1].len()));
+        factors(&mut out, weight);
+    }
     out.crossing = crossing(&out, target);
     let calls = all(&out).any(|s| call(s, target).is_some());
     out.calls = calls;
@@ -161,7 +169,7 @@ fn scaled(list: &[Step], of: Src) -> Option<(Src, f64)> {
 }
 
 /// Leaves out what nobody reads any more; whether there was something.
-fn drop_unread(steps: &mut Steps) -> bool {
+pub fn drop_unread(steps: &mut Steps) -> bool {
     let mut read = vec![];
     for (list, folds) in steps.loops.iter().flat_map(|l| [(&l.before, &l.folds), (&l.body, &l.folds)]) {
         list.iter().for_each(|s| read.extend(reads(s, folds)));
@@ -338,7 +346,8 @@ fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
 pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
     match step {
         Step::Inst(i, _) => i.src[..arity(i.op)].to_vec(),
-        Step::Out(src, ..) | Step::Power(src, ..) => vec![*src],
+        Step::Out(src, factor, ..) => [Some(*src), *factor].into_iter().flatten().collect(),
+        Step::Power(src, ..) => vec![*src],
         Step::Fold(f) => match &folds[*f].kind {
             Kind::Fused(a, b) => vec![*a, *b],
             Kind::User(result, _) => vec![*result, folds[*f].src],

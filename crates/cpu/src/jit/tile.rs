@@ -17,7 +17,7 @@ const WRITTEN_OUT: usize = 4;
 /// Components summed in single precision before the sum is widened.
 const SLICE: usize = 128;
 /// Sums of results that stay in registers from strip to strip.
-const HELD: usize = 8;
+pub const HELD: usize = 12;
 /// The most bytes of a frame.
 pub const FRAME: i64 = 1 << 20;
 
@@ -448,7 +448,7 @@ impl Tile<'_> {
                 self.define(*dst, Val::V(value));
             }
             Step::Fold(f) => self.fold(&folds[*f]),
-            Step::Out(src, number, by_k) => {
+            Step::Out(src, factor, number, by_k) => {
                 let v = self.operand(src);
                 let v = self.number(v);
                 let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
@@ -458,37 +458,43 @@ impl Tile<'_> {
                 let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step() + strip * vector) as i64;
                 let by_k = *by_k && self.at.is_none();
                 let mem = Mem { base: Base::Out, disp, broadcast: false, by_k };
-                let v = match sums {
-                    Sums::Weighted => {
-                        let w = self.operand(&Src::YAttr(self.geo.weight));
-                        let w = self.number(w);
-                        self.three(Op::Mul, Arg::V(v), Arg::V(w), Arg::No)
-                    }
-                    _ => v,
-                };
                 match sums {
                     Sums::None => self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
-                    _ => self.add_up(v, mem),
+                    _ => self.add_up(v, factor.as_ref(), mem),
                 }
             }
         }
     }
-    /// Adds `v` to a sum, which stays in a register where all strips add to one place and few sums do.
-    fn add_up(&mut self, v: V, mem: Mem) {
+    /// Adds `v`, times a `factor` where there is one, to a sum, which stays in a register where all strips add to one place
+    /// and few sums do.
+    fn add_up(&mut self, v: V, factor: Option<&Src>, mem: Mem) {
         let few = self.geo.rows * self.geo.numbers <= HELD;
-        if few && self.geo.vector() == SUM && !mem.by_k && !self.steps.calls {
-            let found = self.sums.iter().find(|(at, _)| *at == mem).map(|(_, sum)| *sum);
-            let sum = found.unwrap_or_else(|| {
-                let sum = self.vector();
-                self.lead.push(Inst { op: Op::Load, dst: sum, src: [Arg::M(mem), Arg::No, Arg::No] });
-                self.sums.push((mem, sum));
-                sum
-            });
-            self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(v), Arg::No]);
-            return;
+        let held = few && self.geo.vector() == SUM && !mem.by_k && !self.steps.calls;
+        let sum = if held { self.held(mem) } else { self.vector() };
+        if !held {
+            self.list.push(Op::Load, sum, [Arg::M(mem), Arg::No, Arg::No]);
         }
-        let sum = self.three(Op::Add, Arg::V(v), Arg::M(mem), Arg::No);
-        self.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
+        match factor {
+            None => self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(v), Arg::No]),
+            Some(factor) => {
+                let factor = self.operand(factor);
+                let factor = self.arg(factor);
+                self.list.push(Op::Fma, sum, [Arg::V(v), factor, Arg::No]);
+            }
+        }
+        if !held {
+            self.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
+        }
+    }
+    /// The register of the sum at `mem`, loaded before the loop.
+    fn held(&mut self, mem: Mem) -> V {
+        if let Some((_, sum)) = self.sums.iter().find(|(at, _)| *at == mem) {
+            return *sum;
+        }
+        let sum = self.vector();
+        self.lead.push(Inst { op: Op::Load, dst: sum, src: [Arg::M(mem), Arg::No, Arg::No] });
+        self.sums.push((mem, sum));
+        sum
     }
     /// Sets a register of the current instance.
     fn define(&mut self, register: usize, value: Val) {

@@ -1,6 +1,7 @@
 //! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
 
 use crate::memory::Block;
+use crate::prefetch::nearest;
 use crate::simd::Element;
 use rayon::prelude::*;
 
@@ -85,6 +86,8 @@ fn pack_panel<T: Element, U: Element>(
         let out = &mut panel[k0 * width..k1 * width];
         for i in 0..held {
             let row = &data[start + i * stride + k0..start + i * stride + k1];
+            // Rows far apart are not fetched ahead by the machine: what is packed after the next components.
+            (0..BLOCK).step_by(64 / size_of::<U>()).for_each(|at| nearest(row.as_ptr().wrapping_add(2 * BLOCK + at)));
             for (cell, x) in out[i..].iter_mut().step_by(width).zip(row) {
                 *cell = T::from_f64(x.to_f64());
             }

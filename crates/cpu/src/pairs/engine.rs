@@ -7,9 +7,11 @@ use super::program::{Program, compile};
 use super::prune::Pruned;
 use super::rows::Rows;
 use super::screen::Screened;
+use super::sums;
 use super::vm::{Scratch, Vm};
-use super::zips::{Dense, Zips};
-use crate::jit::{self, Code, GROUP};
+use super::zips::{self, Dense, Zips};
+use crate::jit::{self, Code};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,20 +132,25 @@ impl<'j, T: Element> Engine<'j, T> {
         let program = compile(low);
         let x = Rows::by_row(low, &job.x, Side::X, true);
         let dense = matches!(plan.family.as_str(), "dense" | "screen")
-            && low.dim >= super::zips::WORTH
+            && low.dim >= zips::WORTH
             && job.space.n > 0
             && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
-        let pack = || Zips::pack(low, &program, &x, &Rows::by_row(low, job.other(), Side::Y, false), clean);
-        let zips = if dense { pack() } else { None };
+        // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
+        let own = job.y.is_none() && low.is_mirrored();
+        let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
+        let other = made.as_ref().unwrap_or(&x);
+        let zips = if dense { Zips::pack(low, &program, &x, other, clean) } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
-        let adds = code.is_some() && super::sums::serve::<T>(job);
-        let weights = if adds { super::sums::weights::<T>(job) } else { None };
-        let sums =
-            if adds { super::sums::compiled(plan, low, &program, zips.is_some(), weights.is_some()) } else { None };
+        let adds = code.is_some() && sums::serve::<T>(job);
+        let weights = if adds { sums::weights::<T>(job) } else { None };
+        let sums = if adds { sums::compiled(plan, low, &program, zips.is_some(), weights.is_some()) } else { None };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
         let vectors = zips.is_none() || program.reads_vectors();
-        let y = Rows::by_strip(low, job.other(), lanes, vectors, weights);
+        let y = match vectors {
+            true => Rows::by_strip(low, job.other(), lanes, weights),
+            false => Rows::numbers(other, weights),
+        };
         engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
@@ -175,7 +182,7 @@ impl<'j, T: Element> Engine<'j, T> {
             return screened.run(tiles, sink, self.stop);
         }
         if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
-            let (state, tally) = distances.run(tiles, super::zips::isa(self.vm.isa), fold);
+            let (state, tally) = distances.run(tiles, zips::isa(self.vm.isa), fold);
             return Ok(UnitState { states: vec![state], tally });
         }
         let mut unit = Unit::new(self, tiles);
@@ -217,6 +224,11 @@ struct Unit<'e, 'j, T> {
     states: Vec<State>,
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
+    made: Vec<Made>,
+    /// Columns of the tile.
+    columns: Range<usize>,
+    /// Of the first row of a block and a span of blocks of columns: which rows are summed, a bit each.
+    summed: HashMap<(usize, usize), u128>,
     mirror: Vec<Vec<T>>,
     totals: Vec<f64>,
     held: u64,
@@ -246,6 +258,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             states: job.folds.iter().map(state).collect(),
             tally: Tally::default(),
             pieces: vec![],
+            made: vec![],
+            columns: 0..0,
+            summed: HashMap::new(),
             totals: vec![],
             held: 0,
             mirror: job
@@ -257,13 +272,14 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
         // Pieces are put in canonical order after, whatever the order of blocks.
-        let mut made: Vec<Made> = vec![];
+        self.columns = tile.cols.clone();
+        self.summed.clear();
         for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {
             self.block(jb, &rows, &cols, sink)?;
             let pieces = std::mem::take(&mut self.pieces);
-            made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
+            self.made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
         }
-        push_pieces(&mut self.states, made);
+        push_pieces(&mut self.states, std::mem::take(&mut self.made));
         Ok(())
     }
     fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
@@ -271,13 +287,13 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if job.space.is_half() && cols.end <= rows.start {
             return Ok(());
         }
-        self.pieces = pieces(&job.folds, rows, cols, job.space.is_half());
-        if let Some(zips) = &self.engine.zips {
-            self.scratch.forget(rows.start);
-            zips.fill(super::zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
-        }
         let summed = self.sum(jb, rows, cols)?;
-        for i in rows.clone().filter(|i| !summed[i - rows.start]) {
+        if summed.count_ones() as usize == rows.len() {
+            return Ok(());
+        }
+        self.pieces = pieces(&job.folds, rows, cols, job.space.is_half());
+        self.fill(rows, cols);
+        for i in rows.clone().filter(|i| summed >> (i - rows.start) & 1 == 0) {
             self.engine.go_on()?;
             self.unvisited(i, cols, sink)?;
             // In half of a space the columns of later rows begin later, never earlier.
@@ -299,41 +315,57 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.put_mirror(jb, rows, cols, sink)
     }
-    /// Sums of a whole block of columns without values in between; which rows are done.
-    fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<[bool; BLOCK]> {
-        let mut done = [false; BLOCK];
+    /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`, when the first of them is
+    /// met. Which rows are done, a bit each.
+    fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<u128> {
         let engine = self.engine;
         if engine.vm.sums.is_none() || cols.len() < BLOCK {
-            return Ok(done);
+            return Ok(0);
         }
-        // Differences in a box are kept for a group of rows at a time.
-        let group = if engine.vm.program.periodic { GROUP } else { BLOCK };
-        for start in rows.clone().step_by(group) {
+        let span = jb / sums::span::<T>();
+        if let Some(done) = self.summed.get(&(rows.start, span)) {
+            return Ok(*done);
+        }
+        let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
+        let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
+        engine.vm.start_sums(&mut self.scratch, rows.len());
+        for block in blocks.clone() {
             engine.go_on()?;
-            let group = start..rows.end.min(start + group);
-            let sums = engine.vm.sum(&mut self.scratch, &group, jb);
-            super::sums::totals(super::zips::isa(engine.vm.isa), sums, &mut self.totals);
-            // All rows together, or else those that can be.
-            if self.credit(&group, 0, &mut done[group.start - rows.start..]) {
-                continue;
-            }
-            for (at, i) in group.enumerate() {
-                self.credit(&(i..i + 1), at, &mut done[i - rows.start..]);
+            self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
+            engine.vm.sum(&mut self.scratch, rows, block);
+        }
+        let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
+        sums::totals(zips::isa(engine.vm.isa), &self.scratch.sums()[..len], &mut self.totals);
+        // All rows together, or else those that can be.
+        let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
+        let mut done = 0;
+        if self.credit(&mut pieces, rows.start, 0..rows.len(), blocks.len()) {
+            done = u128::MAX >> (BLOCK - rows.len());
+        } else {
+            for at in 0..rows.len() {
+                let credited = self.credit(&mut pieces, rows.start, at..at + 1, blocks.len());
+                done |= u128::from(credited) << at;
             }
         }
+        let made = pieces.into_iter().enumerate();
+        self.made.extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
+        self.summed.insert((rows.start, span), done);
         Ok(done)
     }
-    /// Credits totals, of which those of `rows` begin at row `at`; whether it could be done.
-    fn credit(&mut self, rows: &Range<usize>, at: usize, done: &mut [bool]) -> bool {
-        let firsts = self.scratch.firsts();
-        let numbers = firsts[firsts.len() - 1];
-        let totals = &self.totals[at * numbers..][..rows.len() * numbers];
-        if !super::sums::credit(self.engine.job, &mut self.pieces, firsts, rows.start, totals) {
-            return false;
+    /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be done.
+    fn credit(&mut self, pieces: &mut [Option<[RowPiece; 2]>], start: usize, at: Range<usize>, blocks: usize) -> bool {
+        let (firsts, numbers) = (self.scratch.firsts(), self.scratch.numbers());
+        let totals = &self.totals[at.start * numbers..at.end * numbers];
+        let done = sums::credit(self.engine.job, pieces, firsts, start + at.start, totals, blocks * BLOCK);
+        self.tally.counted += if done { (blocks * BLOCK * at.len()) as u64 } else { 0 };
+        done
+    }
+    /// Computes the recognised reductions of a block of cells.
+    fn fill(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
+        if let Some(zips) = &self.engine.zips {
+            self.scratch.forget(rows.start);
+            zips.fill(zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
         }
-        self.tally.counted += (BLOCK * rows.len()) as u64;
-        done[..rows.len()].fill(true);
-        true
     }
     /// A cell of the diagonal that is not visited is NaN in a matrix.
     fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {

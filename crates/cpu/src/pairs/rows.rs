@@ -80,11 +80,10 @@ impl<T: Real> Rows<T> {
         out.rows = lent.map_or(Held::Own(hoisted), |items| Held::Lent(items.clone()));
         out
     }
-    /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it. Of vectors that nobody reads, none are made.
+    /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
     /// Behind the hoisted numbers of a row comes its weight, where there are `weights`.
-    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, vectors: bool, weights: Option<&[f64]>) -> Self {
-        let hoisted = low.attrs[1].len();
-        let streams = if vectors { low.streams[1].len() } else { 0 };
+    pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, weights: Option<&[f64]>) -> Self {
+        let (streams, hoisted) = (low.streams[1].len(), low.attrs[1].len());
         let attrs = hoisted + usize::from(weights.is_some());
         if streams + attrs == 0 {
             return Self::empty(low.dim, 0, 0);
@@ -117,6 +116,25 @@ impl<T: Real> Rows<T> {
             (_, 0) => strips.enumerate().for_each(|(b, s)| work(b, s, &mut [])),
             (0, _) => numbers.enumerate().for_each(|(b, n)| work(b, &mut [], n)),
             _ => strips.zip(numbers).enumerate().for_each(|(b, (s, n))| work(b, s, n)),
+        }
+        out
+    }
+    /// The numbers of rows that lie one after another, and their weights, for lanes of y; without vectors.
+    pub fn numbers(rows: &Self, weights: Option<&[f64]>) -> Self {
+        let (hoisted, count) = (rows.attrs, rows.count());
+        let attrs = hoisted + usize::from(weights.is_some());
+        let mut out = Self::empty(rows.dim, 0, attrs);
+        if attrs == 0 || count == 0 {
+            return out;
+        }
+        out = out.with_strips(BLOCK, count.div_ceil(BLOCK));
+        for (block, numbers) in out.lane_attrs.chunks_mut(BLOCK * attrs).enumerate() {
+            for (a, lanes) in numbers.chunks_mut(BLOCK).enumerate() {
+                // Lanes past the last row repeat it.
+                let row = |lane: usize| (block * BLOCK + lane).min(count - 1);
+                let number = |row| if a < hoisted { rows.attr(a, row) } else { T::of(weights.map_or(1.0, |w| w[row])) };
+                lanes.iter_mut().enumerate().for_each(|(lane, to)| *to = number(row(lane)));
+            }
         }
         out
     }

@@ -70,7 +70,7 @@ impl<'j> Screened<'j> {
         if form.gap.is_nan() || form.gap > WIDE {
             return None;
         }
-        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, true, None);
+        let y = Rows::<f64>::by_strip(low, job.other(), STRIP, None);
         let strips = job.other().rows().div_ceil(STRIP);
         let most = |largest: &(dyn Fn(usize) -> Option<f64> + Sync), count: usize| {
             (0..count).into_par_iter().map(largest).try_reduce(|| 0.0, |a, b| Some(a.max(b)))

@@ -1,7 +1,7 @@
 //! Sums by row without values in between, plain or of one fold with weights: compiled code adds the results of whole blocks of columns up, lane by lane.
 //!
-//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane of a block
-//! adds eight values in single precision before they are widened.
+//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane adds the values
+//! of a span of blocks in single precision, 32 of them, before they are widened.
 
 use super::lanes::Real;
 use super::program::Program;
@@ -12,11 +12,17 @@ use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Cells, Job};
-use zipfold_plan::Plan;
+use zipfold_plan::{Plan, SPAN};
 
 /// Numbers in the lanes of a sum.
 pub const fn lanes<T>() -> usize {
     SUM / size_of::<T>()
+}
+
+/// Blocks of columns whose results are added up together, where they are in one tile: of one block in double precision, so
+/// that sums have the bits of the reference.
+pub const fn span<T>() -> usize {
+    if size_of::<T>() == 4 { SPAN / BLOCK } else { 1 }
 }
 
 /// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some block of columns is whole.
@@ -79,9 +85,16 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
     }
 }
 
-/// Credits `totals` of a whole block of columns to consecutive rows from `row`, `numbers` each; `firsts` says where the
+/// Credits `totals` of `count` columns to consecutive rows from `row`, `numbers` each; `firsts` says where the
 /// numbers of a root begin. False, and nothing done, where one is not finite, so that values must be looked at one by one.
-pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize], row: usize, totals: &[f64]) -> bool {
+pub fn credit(
+    job: &Job,
+    pieces: &mut [Option<[RowPiece; 2]>],
+    firsts: &[usize],
+    row: usize,
+    totals: &[f64],
+    count: usize,
+) -> bool {
     // Of a number that is not finite the sum is not 0.
     if totals.iter().map(|t| t * 0.0).sum::<f64>() != 0.0 {
         return false;
@@ -89,7 +102,7 @@ pub fn credit(job: &Job, pieces: &mut [Option<[RowPiece; 2]>], firsts: &[usize],
     let numbers = firsts[firsts.len() - 1];
     for (fold, pieces) in job.folds.iter().zip(pieces) {
         if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces) {
-            by_row.add_rows(f, row, totals, (numbers, firsts[f.root]), BLOCK as u64);
+            by_row.add_rows(f, row, totals, (numbers, firsts[f.root]), count as u64);
         }
     }
     true

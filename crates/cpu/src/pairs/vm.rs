@@ -31,7 +31,7 @@ pub struct Scratch<T> {
     held: Option<(usize, Range<usize>)>,
     current: usize,
     frame: Block<f64>,
-    /// Sums by row of the group, number and lane.
+    /// Sums by row, number and lane, of at most [`BLOCK`] rows.
     sums: Block<T>,
 }
 
@@ -44,8 +44,17 @@ impl<T: Real> Scratch<T> {
     /// Values of all roots for the current row.
     #[inline(always)]
     pub fn all(&self) -> &[Lanes<T>] {
-        let numbers = self.firsts[self.firsts.len() - 1];
+        let numbers = self.numbers();
         &self.out.as_chunks().0[self.current * numbers..][..numbers]
+    }
+    /// Numbers of all roots together.
+    #[inline(always)]
+    pub fn numbers(&self) -> usize {
+        self.firsts[self.firsts.len() - 1]
+    }
+    /// Sums by row, number and lane, of as many rows as they were started for or more.
+    pub fn sums(&self) -> &[T] {
+        &self.sums
     }
     /// Where the numbers of each root begin, and their end.
     pub fn firsts(&self) -> &[usize] {
@@ -135,7 +144,7 @@ impl<'j, T: Real> Vm<'j, T> {
         scratch.current = 0;
         match &self.code {
             Some(code) => {
-                let numbers = scratch.firsts[scratch.firsts.len() - 1];
+                let numbers = scratch.numbers();
                 let rows = row..end.min(row + self.group(numbers)).max(row + 1);
                 let out = scratch.out.as_mut_ptr();
                 self.run(code, scratch, &rows, block, lanes, out);
@@ -144,16 +153,21 @@ impl<'j, T: Real> Vm<'j, T> {
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Adds up the results of at most [`BLOCK`] rows ([`jit::GROUP`] in a box) against the whole of a block of y: the sums by
-    /// row, number and lane.
-    pub fn sum<'s>(&self, s: &'s mut Scratch<T>, rows: &Range<usize>, block: usize) -> &'s [T] {
-        let len = rows.len() * s.firsts[s.firsts.len() - 1] * sums::lanes::<T>();
-        if let Some(code) = &self.sums {
-            s.sums[..len].fill(T::default());
-            let out = s.sums.as_mut_ptr();
-            self.run(code, s, rows, block, &(0..BLOCK), out);
+    /// Starts sums of `rows`, at most [`BLOCK`], from 0.
+    pub fn start_sums(&self, s: &mut Scratch<T>, rows: usize) {
+        let len = rows * s.numbers() * sums::lanes::<T>();
+        s.sums[..len].fill(T::default());
+    }
+    /// Adds the results of `rows` against the whole of a block of y to the sums: by row, number and lane.
+    pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+        let Some(code) = &self.sums else { return };
+        let wide = s.numbers() * sums::lanes::<T>();
+        // Differences in a box are kept for a group of rows at a time.
+        let group = if self.program.periodic { jit::GROUP } else { BLOCK };
+        for start in rows.clone().step_by(group) {
+            let out = s.sums[(start - rows.start) * wide..].as_mut_ptr();
+            self.run(code, s, &(start..rows.end.min(start + group)), block, &(0..BLOCK), out);
         }
-        &s.sums[..len]
     }
     /// Runs compiled code over a group of rows; `out` is where it leaves results.
     fn run(

@@ -113,7 +113,10 @@ fn laid(work: &Work<'_>) -> Term {
     let (low, space) = (&work.job.low, &work.job.space);
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
-    let hoisted = (space.n * hoisted(work.job, DEP_X) + space.m * hoisted(work.job, DEP_Y)) * low.dim;
+    // Rows of one table that are the same on either side are hoisted once for the dense kernels.
+    let once = work.family == "dense" && work.job.y.is_none() && low.is_mirrored();
+    let others = if once { 0 } else { space.m };
+    let hoisted = (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
     work.shared("laying out rows", numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED)
 }
 

@@ -126,25 +126,39 @@ fn no_code_is_made_for_neon() {
     }
 }
 
-/// In single precision, with weights that it holds and one that it does not.
+fn single(lcg: &mut Lcg, n: usize, d: usize) -> Table {
+    Table::f32(n, d, (0..n * d).map(|_| lcg.between(-2.0, 2.0) as f32).collect()).unwrap()
+}
+
+/// Results that are a number, products of numbers, a vector, and a vector times a number of the pair or of a row.
+const SUMMED: [&str; 6] = [
+    "exp(-sum((x - y)^2))",
+    "(y - x) / (sum((x - y)^2) + 0.1)",
+    "(y - x) * (sum((x - y)^2) + 0.1)^(-1.5)",
+    "sum(x * y) * sin(sum(abs(x - y)))",
+    "(sum(x * x) + 1)^(-0.5) * abs(y - x)",
+    "cos(x - y) * (y + 0.5)",
+];
+
+/// In single precision, without weights, and with weights that it holds and one that it does not.
 #[test]
-fn weighted_sums_are_those_of_the_oracle() {
+fn sums_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(42);
-    let single = |lcg: &mut Lcg, n: usize, d: usize| {
-        Table::f32(n, d, (0..n * d).map(|_| lcg.between(-2.0, 2.0) as f32).collect()).unwrap()
-    };
-    for round in 0..24 {
-        let (n, m) = (1 + lcg.below(200), [90, 128, 300, 515][round % 4]);
+    for round in 0..72 {
+        let (n, m) = (1 + lcg.below(200), [90, 128, 300, 515, 1100][round % 5]);
         let (x, y) = (single(&mut lcg, n, 3), single(&mut lcg, m, 3));
         let mut weights: Vec<f64> = (0..m).map(|_| lcg.between(-1.0, 1.0)).collect();
         weights[m / 2] = [0.0, 1.0, 1e-30, 1e30][round / 4 % 4];
-        let formula = ["exp(-sum((x - y)^2))", "(y - x) / (sum((x - y)^2) + 0.1)"][round % 2];
+        let formula = SUMMED[round % 6];
         let along = [Along::Row, Along::All][round / 2 % 2];
         let fold = FoldSpec::Reduce { op: RowOp::Sum, along, weights: None };
         let problem = pairs(&x).with(&y).formula(formula).fold(fold).problem().clone();
         let mut job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
         let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else { panic!("a fold by rows") };
-        rows.weights = Some(weights.clone());
+        match round % 4 {
+            0 => weights = vec![1.0; m],
+            _ => rows.weights = Some(weights.clone()),
+        }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         // Terms are at most 20 times their weight.
         let bound =
@@ -153,6 +167,52 @@ fn weighted_sums_are_those_of_the_oracle() {
             let got = on_engine(&problem, &job, &plain(isa, 2, 0)).unwrap();
             let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-6 * bound);
             assert!(odd.is_none(), "round {round} {isa} {n} × {m} {formula}: {}", odd.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn sums_in_single_precision_do_not_depend_on_tiles() {
+    let mut lcg = Lcg::new(43);
+    let (x, y) = (single(&mut lcg, 150, 3), single(&mut lcg, 2100, 3));
+    for formula in SUMMED {
+        let fold = FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
+        let asked = pairs(&x).with(&y).formula(formula).fold(fold);
+        let job = describe(asked.problem(), Data { x: x.clone(), y: Some(y.clone()), weights: vec![] }).unwrap();
+        let by = |(rows, cols): (usize, usize), order: &str| {
+            let set = [("tile.rows", rows.to_string()), ("tile.cols", cols.to_string()), ("order", order.to_string())];
+            let settings: Settings = set.map(|(key, value)| (key.to_string(), value)).into();
+            on_engine(asked.problem(), &job, &Variant { settings, ..plain(isas()[isas().len() - 1], 2, 0) }).unwrap()
+        };
+        let wanted = by((1024, 1024), "row");
+        for (tile, order) in
+            [((128, 128), "column"), ((128, 640), "snake"), ((256, 1600), "hilbert"), ((64, 1 << 20), "row")]
+        {
+            let odd = difference(&by(tile, order)[0], &wanted[0], same);
+            assert!(odd.is_none(), "{formula} {tile:?} {order}: {}", odd.unwrap_or_default());
+        }
+    }
+}
+
+/// Powers below 0 of 0, of denormals, of infinity and of what overflows, alone and among others.
+#[test]
+fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
+    let odd = [0.0, -0.0, 1e-44, 1e-38, 1e-30, 1e-20, 1e30, 3e38, f32::INFINITY];
+    let mut lcg = Lcg::new(44);
+    for (value, power) in odd.into_iter().flat_map(|v| [-0.5, -1.5, -2.5].map(|p| (v, p))) {
+        let mut items: Vec<f32> = (0..700).map(|_| lcg.between(0.5, 2.0) as f32).collect();
+        items[lcg.below(700)] = value;
+        let (x, y) = (Table::f32(2, 1, vec![1.0, 1.0]).unwrap(), Table::f32(700, 1, items).unwrap());
+        let fold = FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
+        let formula = format!("(x[0] * y[0])^({power})");
+        let asked = pairs(&x).with(&y).formula(&formula).fold(fold);
+        let job = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        for isa in isas() {
+            let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
+            let near = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-6 * b || (b > 3e38 && a == f64::INFINITY);
+            let odd = difference(&got[0], &wanted[0], near);
+            assert!(odd.is_none(), "{isa} {value:e} {formula}: {}", odd.unwrap_or_default());
         }
     }
 }

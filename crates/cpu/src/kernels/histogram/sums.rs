@@ -22,12 +22,14 @@ pub(super) struct Sums<'w> {
     terms: Terms<'w>,
     /// By slot: the sums of weights and of values.
     totals: [Vec<i128>; 2],
-    /// The same, what is not in `totals` yet: multiples of 2⁴⁰, and the rest.
+    /// The same, what is not in `totals` yet: multiples of 2⁴⁰, and the rest; [`COPIES`] of each slot.
     parts: [Vec<[i64; 2]>; 2],
     /// Terms in `parts`.
     pending: usize,
 }
 
+/// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for its last term.
+const COPIES: usize = 4;
 const HALF: f64 = (1u64 << 40) as f64;
 /// Terms of two halves of up to 2⁴⁰ whose sums stay within 63 bits.
 const MOST: usize = 1 << 22;
@@ -38,12 +40,13 @@ impl<'w> Sums<'w> {
         let of = |wanted: bool| if wanted { slots } else { 0 };
         let [weights, values] = [of(terms.weights.is_some()), of(terms.values)];
         let totals = [vec![0; weights], vec![0; values]];
-        Sums { terms, totals, parts: [vec![[0; 2]; weights], vec![[0; 2]; values]], pending: 0 }
+        Sums { terms, totals, parts: [weights, values].map(|slots| vec![[0; 2]; slots * COPIES]), pending: 0 }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
     #[inline(always)]
     pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: impl FnOnce() -> f64) {
         let Sums { terms, parts: [weights, values], .. } = self;
+        let slot = slot * COPIES + self.pending % COPIES;
         if let Some([x, y]) = terms.weights {
             add(&mut weights[slot], x[i] * y[j] * terms.weight_unit);
         }
@@ -58,9 +61,11 @@ impl<'w> Sums<'w> {
     }
     fn flush(&mut self) {
         for (totals, parts) in self.totals.iter_mut().zip(&mut self.parts) {
-            for (total, part) in totals.iter_mut().zip(parts) {
-                *total += (i128::from(part[0]) << 40) + i128::from(part[1]);
-                *part = [0; 2];
+            for (total, parts) in totals.iter_mut().zip(parts.as_chunks_mut::<COPIES>().0) {
+                for part in parts {
+                    *total += (i128::from(part[0]) << 40) + i128::from(part[1]);
+                    *part = [0; 2];
+                }
             }
         }
         self.pending = 0;

@@ -1,0 +1,83 @@
+//! Sums of results that are products, in single precision: a product and its addition are one operation, and a weight goes
+//! into the factor that components share.
+
+use super::steps::{Loop, Step, Steps, drop_unread, reads};
+use crate::pairs::program::{Inst, Op, Src};
+use std::collections::HashMap;
+use zipfold_core::pair::tree::Binary;
+
+/// Gives results that are added up a factor: of a product one of its two, else the `weight`, where there is one.
+pub fn factors(steps: &mut Steps, weight: Option<Src>) {
+    let reads = times_read(steps);
+    let mut registers = steps.registers;
+    let mut product = |a: Src, b: Src| {
+        registers += 1;
+        (Src::Reg(registers - 1), Inst { op: Op::Binary(Binary::Mul), dst: registers - 1, src: [a, b, a] })
+    };
+    for Loop { before, body, .. } in &mut steps.loops {
+        let made: HashMap<usize, Inst> = body.iter().filter_map(instruction).collect();
+        let shared = |src: &Src| match src {
+            Src::Reg(r) => !made.contains_key(r),
+            other => matches!(other, Src::XAttr(_) | Src::YAttr(_) | Src::Const(_)),
+        };
+        // Shared factors times the weight.
+        let mut weighted: Vec<(Src, Src)> = vec![];
+        for step in body.iter_mut() {
+            let Step::Out(src, factor, ..) = step else { continue };
+            let Some([a, b]) = factors_of(src, &made, &reads) else {
+                *factor = weight;
+                continue;
+            };
+            let (a, b) = if shared(&a) { (b, a) } else { (a, b) };
+            match weight {
+                None => (*src, *factor) = (a, Some(b)),
+                Some(weight) if shared(&b) => {
+                    let have = weighted.iter().find(|(of, _)| *of == b).map(|(_, made)| *made);
+                    let times = have.unwrap_or_else(|| {
+                        let (times, inst) = product(b, weight);
+                        before.push(Step::Inst(inst, None));
+                        weighted.push((b, times));
+                        times
+                    });
+                    (*src, *factor) = (a, Some(times));
+                }
+                Some(_) => *factor = weight,
+            }
+        }
+    }
+    let made: HashMap<usize, Inst> = steps.finish.iter().filter_map(instruction).collect();
+    for step in &mut steps.finish {
+        let Step::Out(src, factor, ..) = step else { continue };
+        match (weight, factors_of(src, &made, &reads)) {
+            (None, Some([a, b])) => (*src, *factor) = (a, Some(b)),
+            _ => *factor = weight,
+        }
+    }
+    steps.registers = registers;
+    while drop_unread(steps) {}
+}
+
+fn instruction(step: &Step) -> Option<(usize, Inst)> {
+    if let Step::Inst(inst, None) = step { Some((inst.dst, *inst)) } else { None }
+}
+
+/// The factors of a product that nothing else reads.
+fn factors_of(src: &Src, made: &HashMap<usize, Inst>, reads: &HashMap<usize, usize>) -> Option<[Src; 2]> {
+    let Src::Reg(r) = src else { return None };
+    let inst = made.get(r).filter(|inst| inst.op == Op::Binary(Binary::Mul) && reads.get(r) == Some(&1))?;
+    Some([inst.src[0], inst.src[1]])
+}
+
+/// How often each register is read.
+fn times_read(steps: &Steps) -> HashMap<usize, usize> {
+    let lists = steps.loops.iter().flat_map(|l| [(&l.before, &l.folds[..]), (&l.body, &l.folds[..])]);
+    let mut times = HashMap::new();
+    for (list, folds) in lists.chain([(&steps.finish, &[][..])]) {
+        for src in list.iter().flat_map(|step| reads(step, folds)) {
+            if let Src::Reg(r) = src {
+                *times.entry(r).or_default() += 1;
+            }
+        }
+    }
+    times
+}
