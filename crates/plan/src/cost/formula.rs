@@ -64,6 +64,7 @@ fn binary(op: Binary, constant: Option<f64>) -> Mix {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
+        Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
         Binary::Pow => call(rates::POWER),
         Binary::Atan2 => call(rates::OTHER),
         _ => plain(1.0),

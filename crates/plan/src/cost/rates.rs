@@ -96,6 +96,8 @@ pub const LOG: [f64; 2] = [7.0, 1.6];
 pub const OTHER: [f64; 2] = [12.0, 12.0];
 /// See [`EXP`].
 pub const POWER: [f64; 2] = [85.0, 14.0];
+/// Cycles of a power of some halves, by a root and a division, or in single precision a reciprocal root, a lane.
+pub const HALVES: [f64; 2] = [1.4, 0.4];
 
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
 /// neighbours, bins of a general histogram (an axis), matches.

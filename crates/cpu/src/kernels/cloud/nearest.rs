@@ -1,7 +1,7 @@
 //! The k nearest of every row: down the boxes, the nearest first, until none can hold a better one.
 
-use super::measure::{Extent, by_form, least, slacks, values};
-use super::{Cloud, Cut, FAN, LEAF, Measure, live};
+use super::measure::{Extent, LARGEST, MAGNITUDES, PERIODIC, by_form, least, slacks, values};
+use super::{Cloud, Cut, FAN, LEAF, Measure, live, slack};
 use crate::kernels::top_k::TopK;
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
@@ -55,21 +55,55 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         let box_of = (self.measure.lengths::<S, D>(s), slacks::<S, D>(s, self.measure, self.x));
         let mut top = TopK::new(self.k);
         let mut seen = [0; 2];
+        // Rows that follow each other lie near each other.
+        let same = self.cut == Cut::All || (self.cut == Cut::Others && self.cols == (0..self.y.len));
+        let mut limit = f64::INFINITY;
         for row in self.rows.clone() {
             top.clear();
             (self.begin)(row, &mut top);
             let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
-            self.row::<S, D, F>(s, row, &x, &box_of, &mut top, &mut seen);
+            self.row::<S, D, F>(s, row, &x, limit, &box_of, &mut top, &mut seen);
+            limit = match top.bound() {
+                Some(bound) if same && row + 1 < self.rows.end => self.next_limit::<F>(row, bound),
+                _ => f64::INFINITY,
+            };
             (self.take)(row, &mut top);
         }
         seen
     }
+    /// More than the value of the k-th neighbour of the row behind `row`, of which it is `bound`: not farther than that and
+    /// the way between the rows. Where rows leave themselves out, one takes the place of the other.
+    fn next_limit<const F: u8>(&self, row: usize, bound: f64) -> f64 {
+        let (mut way, mut error) = (0.0f64, 0.0);
+        for k in 0..self.measure.terms {
+            let column = self.x.column(k);
+            let mut d = column[row + 1] - column[row];
+            if F == PERIODIC {
+                let length = self.measure.periods.map_or(1.0, |lengths| lengths[k]);
+                d -= length * (d / length).round_ties_even();
+                error += slack(self.x.most.max(self.y.most), length);
+            }
+            way = match F {
+                LARGEST => way.max(d.abs()),
+                MAGNITUDES => way + d.abs(),
+                _ => way + d * d,
+            };
+        }
+        // Roundings of values and of this, and squares that are too small for numbers.
+        let limit = match F {
+            LARGEST | MAGNITUDES => bound + way,
+            _ => (bound.sqrt() + way.sqrt() + 4.0 * error).powi(2),
+        };
+        limit * (1.0 + 1e-9) + 1e-300
+    }
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     fn row<S: Lanes<f64>, const D: usize, const F: u8>(
         &self,
         s: S,
         row: usize,
         x: &[S::V; D],
+        limit: f64,
         (lengths, slack): &([S::V; D], [S::V; D]),
         top: &mut TopK<f64>,
         seen: &mut [u64; 2],
@@ -81,7 +115,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         batches[level] = self.enter::<S, D, F>(s, level, 0, &mine, lengths);
         loop {
             let batch = &mut batches[level];
-            let Some(lane) = nearest_open(s, batch, top.bound().unwrap_or(f64::INFINITY)) else {
+            let Some(lane) = nearest_open(s, batch, top.bound().unwrap_or(limit).min(limit)) else {
                 level += 1;
                 if level > highest {
                     return;
@@ -90,7 +124,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
             };
             let child = batch.first + lane;
             if level == 0 {
-                self.leaf::<S, D, F>(s, row, child, x, lengths, top, seen);
+                self.leaf::<S, D, F>(s, row, child, x, limit, lengths, top, seen);
             } else {
                 level -= 1;
                 batches[level] = self.enter::<S, D, F>(s, level, child * FAN, &mine, lengths);
@@ -127,6 +161,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         row: usize,
         leaf: usize,
         x: &[S::V; D],
+        limit: f64,
         lengths: &[S::V; D],
         top: &mut TopK<f64>,
         seen: &mut [u64; 2],
@@ -138,7 +173,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         for at in (0..LEAF).step_by(S::N) {
             // SAFETY: columns are padded to whole leaves.
             let found = unsafe { values::<S, D, F>(s, self.y, x, lengths, first + at) };
-            let bound = top.bound().unwrap_or(f64::INFINITY);
+            let bound = top.bound().unwrap_or(limit).min(limit);
             let mut bits = s.bits(s.le(found, s.splat(bound))) & lanes >> at & first_lanes(S::N);
             if bits == 0 {
                 continue;

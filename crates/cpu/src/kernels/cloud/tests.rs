@@ -18,7 +18,8 @@ fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {
     sum
 }
 
-/// Rows of a kind: random, a coarse lattice, one place, far from zero, on a line with outliers.
+/// Rows of a kind: random, a coarse lattice, one place, far from zero, on a line with outliers, so near that squares lose
+/// digits or are 0.
 fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut draw = || {
@@ -31,6 +32,7 @@ fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
             1 => (draw() * 4.0).floor(),
             2 => 1.5,
             3 => 1e9 + draw() * 4.0,
+            5 => draw() * 1e-161,
             _ => at as f64 * 1e-3 + if at % 97 == 0 { -1e5 } else { 0.0 },
         })
         .collect()
@@ -56,10 +58,10 @@ fn allowed(cut: Cut, i: usize, j: usize) -> bool {
 fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Cloud; 2])) {
     for measure in measures() {
         let d = measure.terms;
-        for (kind, cut) in
-            [(0, Cut::All), (1, Cut::Others), (1, Cut::Above), (2, Cut::From), (3, Cut::Above), (4, Cut::All)]
-        {
-            let n = [1, 33, 700][kind % 3];
+        let kinds = [(0, Cut::All), (1, Cut::Others), (1, Cut::Above), (2, Cut::From), (3, Cut::Above), (4, Cut::All)];
+        let near = [(3, Cut::Others), (4, Cut::Others), (5, Cut::All), (5, Cut::Others)];
+        for (kind, cut) in kinds.into_iter().chain(near) {
+            let n = if cut == Cut::Others { 300 } else { [1, 33, 700][kind % 3] };
             let x = rows(kind, n, d, 7);
             let y = if cut == Cut::All { rows(kind, 600, d, 11) } else { x.clone() };
             // Names that are not the places.
@@ -81,32 +83,34 @@ fn neighbours_are_those_of_all_pairs() {
     each(|isa, measure, cut, [x, y], [cx, cy]| {
         let d = measure.terms;
         let (n, m) = (cx.len(), cy.len());
-        let (rows, cols) = (n / 3..n, m / 5..m - m / 7);
-        let mut got = vec![];
-        let take = |row: usize, top: &mut TopK<f64>| got.push((row, top.finish().to_vec()));
-        let search = Nearest {
-            x: cx,
-            y: cy,
-            measure,
-            rows: rows.clone(),
-            cols: cols.clone(),
-            cut,
-            k: 7,
-            begin: |_: usize, _: &mut TopK<f64>| {},
-            take,
-        };
-        let seen = f64::dispatch(isa, search);
-        assert!(seen[0] >= seen[1]);
-        for (i, got) in got {
-            let mut want: Vec<(f64, u32)> = cols
-                .clone()
-                .filter(|j| allowed(cut, i, *j))
-                .map(|j| (reference(measure, &x[i * d..], &y[j * d..]), (m - 1 - j) as u32))
-                .collect();
-            want.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            want.truncate(7);
-            let bits = |list: &[(f64, u32)]| list.iter().map(|e| (e.0.to_bits(), e.1)).collect::<Vec<_>>();
-            assert_eq!(bits(&got), bits(&want), "{isa} {measure:?} {cut:?} row {i}");
+        let rows = n / 3..n;
+        for cols in [m / 5..m - m / 7, 0..m] {
+            let mut got = vec![];
+            let take = |row: usize, top: &mut TopK<f64>| got.push((row, top.finish().to_vec()));
+            let search = Nearest {
+                x: cx,
+                y: cy,
+                measure,
+                rows: rows.clone(),
+                cols: cols.clone(),
+                cut,
+                k: 7,
+                begin: |_: usize, _: &mut TopK<f64>| {},
+                take,
+            };
+            let seen = f64::dispatch(isa, search);
+            assert!(seen[0] >= seen[1]);
+            for (i, got) in got {
+                let mut want: Vec<(f64, u32)> = cols
+                    .clone()
+                    .filter(|j| allowed(cut, i, *j))
+                    .map(|j| (reference(measure, &x[i * d..], &y[j * d..]), (m - 1 - j) as u32))
+                    .collect();
+                want.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                want.truncate(7);
+                let bits = |list: &[(f64, u32)]| list.iter().map(|e| (e.0.to_bits(), e.1)).collect::<Vec<_>>();
+                assert_eq!(bits(&got), bits(&want), "{isa} {measure:?} {cut:?} row {i}");
+            }
         }
     });
 }
