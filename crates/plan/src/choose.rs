@@ -5,7 +5,7 @@ use crate::machine::{Isa, Machine};
 use crate::order::Order;
 use crate::prune::{self, Prune};
 use crate::screen::{Form, Question};
-use crate::tiles::{SPAN, Tiling};
+use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
@@ -214,11 +214,7 @@ fn tiling(
         false => wide,
     };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
-    let half = job.space.is_half();
-    let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
-    let step = if job.folds.iter().all(summed) { SPAN } else { BLOCK };
-    let wide = by_hand.1.unwrap_or(wide).max(1);
-    Ok(Tiling::new(by_hand.0.unwrap_or(rows), wide.next_multiple_of(step)))
+    Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 
 fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<usize> {

@@ -318,7 +318,7 @@ fn tiling(job: &Job, facts: &Facts, settings: &Settings) -> Result<Tiling> {
         },
     };
     let most = most_rows(job, facts, dense);
-    Ok(Tiling::new(side.min(most), side.min(most)))
+    Ok(Tiling::new(side.min(most), side.min(most)).in_spans(job))
 }
 
 /// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.

@@ -3,8 +3,8 @@
 use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use zipfold_core::fold::BLOCK;
-use zipfold_core::{Cells, Space};
+use zipfold_core::fold::{BLOCK, Fold};
+use zipfold_core::{Cells, Job, Precision, Space};
 
 /// A rectangle of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Tile {
 /// multiple, so that sums have the same bits for every tiling.
 pub const SPAN: usize = 4 * BLOCK;
 
-/// How a space is cut. Sides are multiples of [`BLOCK`], so that sums have the same bits for every tiling.
+/// How a space is cut. Sides are multiples of [`BLOCK`], or widths of [`SPAN`], so that sums have the same bits for every tiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
     /// Rows of a tile.
@@ -43,6 +43,13 @@ impl Tiling {
     pub fn new(rows: usize, cols: usize) -> Self {
         let up = |v: usize| v.max(1).div_ceil(BLOCK) * BLOCK;
         Tiling { rows: up(rows), cols: up(cols) }
+    }
+    /// As wide that the spans of sums by row are whole, where `job` asks for such sums of single precision.
+    pub fn in_spans(self, job: &Job) -> Self {
+        let half = job.space.is_half();
+        let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
+        let spans = job.precision == Precision::F32 && job.folds.iter().all(summed);
+        Tiling { cols: self.cols.next_multiple_of(if spans { SPAN } else { BLOCK }), ..self }
     }
     /// The tiles of `space` that hold cells, in merge order.
     pub fn tiles(&self, space: &Space) -> Vec<Tile> {

@@ -15,7 +15,8 @@ pub use nearest::{Nearest, NearestState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
 pub use select::{Select, SelectKind, SelectState};
 
-/// Side of the square blocks in which values are summed; sums of blocks are added in ascending order, whatever the tiles.
+/// Side of the square blocks in which values are summed (four of them side by side where sums by row are taken in single
+/// precision); sums of blocks are added in ascending order, whatever the tiles.
 pub const BLOCK: usize = 128;
 
 /// A fold with everything it needs but the values.

@@ -231,8 +231,10 @@ impl Tile<'_> {
         let x = self.number(a);
         match multiplied(p, self.geo.size == 4) {
             Some(Power::Whole(n)) => Val::V(self.whole(x, n)),
-            // A sum that is not finite is taken value by value, and these are computed below.
-            Some(Power::Halves(n)) if n < 0 && self.geo.adds_single() => Val::V(self.reciprocal_root(x, -n)),
+            // A sum that is not finite is taken value by value, by the code below, where NaN reaches it.
+            Some(Power::Halves(n)) if n < 0 && self.geo.adds_single() && !self.decides() => {
+                Val::V(self.reciprocal_root(x, -n))
+            }
             Some(Power::Halves(n)) => {
                 let root = self.one(Op::Sqrt, Val::V(x));
                 let power = match n.abs() {

@@ -3,7 +3,7 @@
 
 use super::steps::{Loop, Step, Steps, drop_unread, reads};
 use crate::pairs::program::{Inst, Op, Src};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use zipfold_core::pair::tree::Binary;
 
 /// Gives results that are added up a factor: of a product one of its two, else the `weight`, where there is one.
@@ -16,8 +16,9 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>) {
     };
     for Loop { before, body, .. } in &mut steps.loops {
         let made: HashMap<usize, Inst> = body.iter().filter_map(instruction).collect();
+        let of_components: HashSet<usize> = body.iter().filter_map(defined).collect();
         let shared = |src: &Src| match src {
-            Src::Reg(r) => !made.contains_key(r),
+            Src::Reg(r) => !of_components.contains(r),
             other => matches!(other, Src::XAttr(_) | Src::YAttr(_) | Src::Const(_)),
         };
         // Shared factors times the weight.
@@ -59,6 +60,11 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>) {
 
 fn instruction(step: &Step) -> Option<(usize, Inst)> {
     if let Step::Inst(inst, None) = step { Some((inst.dst, *inst)) } else { None }
+}
+
+/// The register that a step sets, but for accumulators.
+fn defined(step: &Step) -> Option<usize> {
+    if let Step::Inst(Inst { dst, .. }, _) | Step::Power(_, _, dst) = step { Some(*dst) } else { None }
 }
 
 /// The factors of a product that nothing else reads.

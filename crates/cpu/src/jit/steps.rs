@@ -71,6 +71,8 @@ pub struct Steps {
     pub numbers: usize,
     /// Whether functions are called.
     pub calls: bool,
+    /// Whether a NaN might not reach the result: there are comparisons, choices or questions for NaN.
+    pub decides: bool,
     /// Registers that are read in another segment than the one that writes them.
     pub crossing: Vec<bool>,
 }
@@ -133,8 +135,9 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
         factors(&mut out, weight);
     }
     out.crossing = crossing(&out, target);
+    let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     let calls = all(&out).any(|s| call(s, target).is_some());
-    out.calls = calls;
+    (out.calls, out.decides) = (calls, decides);
     Ok(out)
 }
 
@@ -165,6 +168,17 @@ fn scaled(list: &[Step], of: Src) -> Option<(Src, f64)> {
         (Op::Binary(Binary::Mul), [a, Src::Const(c), _] | [Src::Const(c), a, _]) => Some((a, c)),
         (Op::Binary(Binary::Div), [a, Src::Const(c), _]) => Some((a, 1.0 / c)),
         _ => None,
+    }
+}
+
+fn decides(op: Op) -> bool {
+    match op {
+        Op::Select | Op::Unary(Unary::IsNan | Unary::Not | Unary::Sign) => true,
+        Op::Binary(op) => !matches!(
+            op,
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Pow | Binary::Min | Binary::Max
+        ),
+        Op::Unary(_) => false,
     }
 }
 

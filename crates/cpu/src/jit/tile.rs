@@ -115,6 +115,10 @@ fn key(src: &Src) -> (u8, u64) {
 }
 
 impl Tile<'_> {
+    /// Whether a NaN might not reach the result.
+    pub fn decides(&self) -> bool {
+        self.steps.decides
+    }
     /// A new register for numbers.
     pub fn vector(&mut self) -> V {
         self.list.register(Class::Vector)

@@ -137,13 +137,14 @@ impl<'j, T: Element> Engine<'j, T> {
             && job.space.m > 0;
         let clean = job.nan == NanPolicy::Error;
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
-        let own = job.y.is_none() && low.is_mirrored();
+        let own = dense && job.y.is_none() && low.is_mirrored();
         let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
         let other = made.as_ref().unwrap_or(&x);
         let zips = if dense { Zips::pack(low, &program, &x, other, clean) } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && sums::serve::<T>(job);
-        let weights = if adds { sums::weights::<T>(job) } else { None };
+        let scaled = if adds { sums::weights::<T>(job).map(sums::scaled) } else { None };
+        let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
         let sums = if adds { sums::compiled(plan, low, &program, zips.is_some(), weights.is_some()) } else { None };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
         let vectors = zips.is_none() || program.reads_vectors();
@@ -151,7 +152,7 @@ impl<'j, T: Element> Engine<'j, T> {
             true => Rows::by_strip(low, job.other(), lanes, weights),
             false => Rows::numbers(other, weights),
         };
-        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums }, zips)
+        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums, unit }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -336,6 +337,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
         sums::totals(zips::isa(engine.vm.isa), &self.scratch.sums()[..len], &mut self.totals);
+        self.totals.iter_mut().for_each(|total| *total *= engine.vm.unit);
         // All rows together, or else those that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let mut done = 0;

@@ -45,6 +45,14 @@ pub fn weights<T>(job: &Job) -> Option<&[f64]> {
     f.sums_weighted(job.space.is_half()).filter(|w| w.iter().all(held))
 }
 
+/// Weights times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums are then in: the
+/// weight of a factor must not make it too small for single precision.
+pub fn scaled(weights: &[f64]) -> (Vec<f64>, f64) {
+    let least = weights.iter().map(|w| w.abs()).filter(|w| *w > 0.0).fold(1.0, f64::min);
+    let unit = 2f64.powi(least.log2().floor() as i32);
+    (weights.iter().map(|w| w / unit).collect(), unit)
+}
+
 /// The code that adds the results of `program` up, compiled once and kept with `low`: each times the number behind the
 /// hoisted ones of its column, where `weighted`.
 pub fn compiled<T: Real>(

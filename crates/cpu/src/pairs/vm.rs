@@ -85,6 +85,8 @@ pub struct Vm<'j, T> {
     pub code: Option<Arc<Code<T>>>,
     /// The program compiled to add its results up, where nothing else is asked for.
     pub sums: Option<Arc<Code<T>>>,
+    /// The unit of these sums, a power of two.
+    pub unit: f64,
 }
 
 /// Where operands of the current row, block and component come from.
@@ -100,7 +102,7 @@ impl<'j, T: Real> Vm<'j, T> {
     /// One that has no rows, of a job that others evaluate.
     pub fn idle(low: &'j Lowered, isa: Isa) -> Self {
         let none = || Rows::empty(low.dim, 0, 0);
-        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None, sums: None }
+        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None, sums: None, unit: 1.0 }
     }
     /// Fresh registers.
     pub fn scratch(&self) -> Scratch<T> {
@@ -163,7 +165,7 @@ impl<'j, T: Real> Vm<'j, T> {
         let Some(code) = &self.sums else { return };
         let wide = s.numbers() * sums::lanes::<T>();
         // Differences in a box are kept for a group of rows at a time.
-        let group = if self.program.periodic { jit::GROUP } else { BLOCK };
+        let group = if self.program.periodic { self.group(s.numbers()) } else { BLOCK };
         for start in rows.clone().step_by(group) {
             let out = s.sums[(start - rows.start) * wide..].as_mut_ptr();
             self.run(code, s, &(start..rows.end.min(start + group)), block, &(0..BLOCK), out);

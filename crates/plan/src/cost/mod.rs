@@ -114,7 +114,7 @@ fn laid(work: &Work<'_>) -> Term {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     // Rows of one table that are the same on either side are hoisted once for the dense kernels.
-    let once = work.family == "dense" && work.job.y.is_none() && low.is_mirrored();
+    let once = work.family == "dense" && work.job.y.is_none() && low.vector_tail.is_empty() && low.is_mirrored();
     let others = if once { 0 } else { space.m };
     let hoisted = (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
     work.shared("laying out rows", numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED)

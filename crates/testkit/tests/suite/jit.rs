@@ -131,31 +131,35 @@ fn single(lcg: &mut Lcg, n: usize, d: usize) -> Table {
 }
 
 /// Results that are a number, products of numbers, a vector, and a vector times a number of the pair or of a row.
-const SUMMED: [&str; 6] = [
+const SUMMED: [&str; 9] = [
     "exp(-sum((x - y)^2))",
     "(y - x) / (sum((x - y)^2) + 0.1)",
     "(y - x) * (sum((x - y)^2) + 0.1)^(-1.5)",
     "sum(x * y) * sin(sum(abs(x - y)))",
     "(sum(x * x) + 1)^(-0.5) * abs(y - x)",
     "cos(x - y) * (y + 0.5)",
+    "(y - x) * exp(-(x - y)^2)",
+    "(y - x) / sum(exp(-(x - y)^2)) * exp(-(x - y)^2)",
+    "if(sum((x - y)^2)^(-0.5) > 0.4, y, x)",
 ];
 
 /// In single precision, without weights, and with weights that it holds and one that it does not.
 #[test]
 fn sums_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(42);
-    for round in 0..72 {
+    for round in 0..4 * 2 * SUMMED.len() {
+        let (formula, rest) = (SUMMED[round % SUMMED.len()], round / SUMMED.len());
         let (n, m) = (1 + lcg.below(200), [90, 128, 300, 515, 1100][round % 5]);
         let (x, y) = (single(&mut lcg, n, 3), single(&mut lcg, m, 3));
         let mut weights: Vec<f64> = (0..m).map(|_| lcg.between(-1.0, 1.0)).collect();
-        weights[m / 2] = [0.0, 1.0, 1e-30, 1e30][round / 4 % 4];
-        let formula = SUMMED[round % 6];
-        let along = [Along::Row, Along::All][round / 2 % 2];
+        // One that single precision holds, or none; beside the last the others are nothing.
+        weights[m / 2] = [1.0, 0.0, 1e-30, 1e30][rest % 4];
+        let along = [Along::Row, Along::All][rest / 4];
         let fold = FoldSpec::Reduce { op: RowOp::Sum, along, weights: None };
         let problem = pairs(&x).with(&y).formula(formula).fold(fold).problem().clone();
         let mut job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
         let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else { panic!("a fold by rows") };
-        match round % 4 {
+        match rest % 4 {
             0 => weights = vec![1.0; m],
             _ => rows.weights = Some(weights.clone()),
         }
@@ -167,6 +171,53 @@ fn sums_are_those_of_the_oracle() {
             let got = on_engine(&problem, &job, &plain(isa, 2, 0)).unwrap();
             let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-6 * bound);
             assert!(odd.is_none(), "round {round} {isa} {n} × {m} {formula}: {}", odd.unwrap_or_default());
+        }
+    }
+}
+
+/// Weights whose products with a shared factor would leave single precision, and results that do.
+#[test]
+fn sums_of_terms_at_the_ends_of_single_precision_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(45);
+    for (size, weight) in [(1e12, 1e-9), (1e12, 1.7e-7), (1e11, 1e14), (1e-10, 1e-14), (1e-10, 1e14), (1e12, 1e-14)] {
+        let points = |lcg: &mut Lcg, n: usize| {
+            Table::f32(n, 3, (0..n * 3).map(|_| (size * lcg.between(-1.0, 1.0)) as f32).collect()).unwrap()
+        };
+        let (x, y) = (points(&mut lcg, 20), points(&mut lcg, 700));
+        let fold = FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
+        let asked = pairs(&x).with(&y).formula("(y - x) * sum((x - y)^2)^(-1.5)").fold(fold);
+        let mut job = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }).unwrap();
+        let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else { panic!("a fold by rows") };
+        rows.weights = Some((0..700).map(|at| weight * (1.0 + f64::from(at % 7))).collect());
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        // The nearest of 700 is no nearer than about a hundredth: terms of 10⁴, most of them of 1.
+        let bound = 700.0 * weight / size / size;
+        for isa in isas() {
+            let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
+            let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-4 * bound + 1e-6 * b.abs());
+            assert!(odd.is_none(), "{isa} {size:e} {weight:e}: {}", odd.unwrap_or_default());
+        }
+    }
+}
+
+/// Six numbers of a pair in a box: fewer rows at a time than of one number.
+#[test]
+fn sums_of_many_numbers_in_a_box_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(46);
+    let (x, y) = (single(&mut lcg, 40, 3), single(&mut lcg, 600, 3));
+    let d = |k: usize| format!("(x[{k}] - y[{k}])");
+    let terms = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].map(|(a, b)| format!("{} * {}", d(a), d(b)));
+    for precision in [Precision::F32, Precision::F64] {
+        let fold = FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
+        let asked =
+            pairs(&x).with(&y).periodic(&[3.0, 3.5, 2.5]).formula(&format!("vec({})", terms.join(", "))).fold(fold);
+        let problem = Problem { precision: Some(precision), ..asked.problem().clone() };
+        let job = describe(&problem, Data { x: x.clone(), y: Some(y.clone()), weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        for isa in isas() {
+            let got = on_engine(&problem, &job, &plain(isa, 1, 0)).unwrap();
+            let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-3);
+            assert!(odd.is_none(), "{isa} {precision:?}: {}", odd.unwrap_or_default());
         }
     }
 }
@@ -194,25 +245,30 @@ fn sums_in_single_precision_do_not_depend_on_tiles() {
     }
 }
 
-/// Powers below 0 of 0, of denormals, of infinity and of what overflows, alone and among others.
+/// Powers below 0 of 0, of denormals, of infinity and of what overflows, among some that
+/// are next to nothing, and what they decide.
 #[test]
 fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
     let odd = [0.0, -0.0, 1e-44, 1e-38, 1e-30, 1e-20, 1e30, 3e38, f32::INFINITY];
     let mut lcg = Lcg::new(44);
     for (value, power) in odd.into_iter().flat_map(|v| [-0.5, -1.5, -2.5].map(|p| (v, p))) {
-        let mut items: Vec<f32> = (0..700).map(|_| lcg.between(0.5, 2.0) as f32).collect();
+        let mut items = vec![3e37f32; 700];
         items[lcg.below(700)] = value;
         let (x, y) = (Table::f32(2, 1, vec![1.0, 1.0]).unwrap(), Table::f32(700, 1, items).unwrap());
         let fold = FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
-        let formula = format!("(x[0] * y[0])^({power})");
-        let asked = pairs(&x).with(&y).formula(&formula).fold(fold);
-        let job = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }).unwrap();
-        let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        for isa in isas() {
-            let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
-            let near = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-6 * b || (b > 3e38 && a == f64::INFINITY);
-            let odd = difference(&got[0], &wanted[0], near);
-            assert!(odd.is_none(), "{isa} {value:e} {formula}: {}", odd.unwrap_or_default());
+        let formulas = [format!("(x[0] * y[0])^({power})"), format!("if((x[0] * y[0])^({power}) > 2, 1, 0)")];
+        for formula in formulas {
+            let asked = pairs(&x).with(&y).formula(&formula).fold(fold.clone());
+            let job = describe(asked.problem(), Data { x: x.clone(), y: Some(y.clone()), weights: vec![] }).unwrap();
+            let wanted = numbers(&job, &oracle::run(&job).unwrap());
+            for isa in isas() {
+                let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
+                // Of 700 terms each may be half a unit of the smallest numbers off.
+                let within = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b + 1e-42;
+                let near = |a: f64, b: f64| a == b || within(a, b) || (b > 3e38 && a == f64::INFINITY);
+                let odd = difference(&got[0], &wanted[0], near);
+                assert!(odd.is_none(), "{isa} {value:e} {formula}: {}", odd.unwrap_or_default());
+            }
         }
     }
 }

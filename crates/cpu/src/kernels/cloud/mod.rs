@@ -3,7 +3,8 @@
 //!
 //! Every value is the reference value: f64, terms in ascending order, nothing contracted. A box is left out by the same
 //! operations on the gaps between it and a point: rounding never falls as its argument rises, so the value of the gaps,
-//! rounded as that of a pair is, is at most that of any pair. No error bound is needed.
+//! rounded as that of a pair is, is at most that of any pair. No error bound is needed but for the limit that a row takes over
+//! from the row before.
 
 mod measure;
 mod nearest;

@@ -85,7 +85,17 @@ impl<'j> Boxes<'j> {
         let columns = || (panels(), Tree::new(&y, boxed_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
         let distances = if by_points { Distances::arranged(job, &order_x, of_y) } else { None };
-        let vm = Vm { low, program, x: rows, y: panels, cell: job.cell.as_ref(), isa: plan.isa, code, sums: None };
+        let vm = Vm {
+            low,
+            program,
+            x: rows,
+            y: panels,
+            cell: job.cell.as_ref(),
+            isa: plan.isa,
+            code,
+            sums: None,
+            unit: 1.0,
+        };
         let best_first = looks_for_best(job);
         let placed = Boxes {
             job,
