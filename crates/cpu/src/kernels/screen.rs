@@ -139,11 +139,12 @@ impl<O: Step> Exact<'_, O> {
         for part in (0..STRIP).step_by(S::N) {
             let mut sums = [s.splat(0.0); W];
             for (k, x) in x.iter().enumerate() {
-                let x = s.splat(*x);
                 for (sum, t) in sums.iter_mut().zip(strips) {
                     // SAFETY: `exact` found the strip within `y`, and N divides STRIP.
-                    let y = unsafe { s.load(y.as_ptr().add(t * stride + k * STRIP + part)) };
-                    *sum = O::step::<f64, S, true>(s, one, *sum, x, y);
+                    unsafe {
+                        let y = s.load(y.as_ptr().add(t * stride + k * STRIP + part));
+                        *sum = O::step::<f64, S, true>(s, one, *sum, x, y);
+                    }
                 }
             }
             for (sum, t) in sums.into_iter().zip(strips) {

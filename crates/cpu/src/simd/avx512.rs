@@ -2,6 +2,7 @@
 #![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `op!` states the reason once")]
 
 use super::{Element, Kernel, Lanes, Widen};
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 /// Proof that the processor has AVX-512 F, BW, DQ and VL.
@@ -26,6 +27,58 @@ macro_rules! op {
         unsafe { $e }
     };
 }
+
+/// Differences from a number in memory: the compiler would load one that several read into a register first.
+macro_rules! sub_at {
+    ($name:ident, $on_mul:ident, $t:ty, $v:ty, $sub:literal, $fused:literal) => {
+        /// a − the number at `p`.
+        ///
+        /// # Safety
+        /// `p` is valid for reading.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $name(a: $v, p: *const $t) -> $v {
+            let out: $v;
+            // SAFETY: the caller's promise; nothing else is read, and nothing written.
+            unsafe {
+                asm!($sub, out = lateout(zmm_reg) out, a = in(zmm_reg) a, p = in(reg) p,
+                    options(pure, readonly, nostack, preserves_flags));
+            }
+            out
+        }
+        /// a · one − the number at `p`.
+        ///
+        /// # Safety
+        /// `p` is valid for reading.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $on_mul(one: $v, a: $v, p: *const $t) -> $v {
+            let mut out = a;
+            // SAFETY: the caller's promise; nothing else is read, and nothing written.
+            unsafe {
+                asm!($fused, out = inout(zmm_reg) out, one = in(zmm_reg) one, p = in(reg) p,
+                    options(pure, readonly, nostack, preserves_flags));
+            }
+            out
+        }
+    };
+}
+sub_at!(
+    sub_ps_at,
+    sub_ps_on_mul_at,
+    f32,
+    __m512,
+    "vsubps {out}, {a}, dword ptr [{p}]{{1to16}}",
+    "vfmsub213ps {out}, {one}, dword ptr [{p}]{{1to16}}"
+);
+sub_at!(
+    sub_pd_at,
+    sub_pd_on_mul_at,
+    f64,
+    __m512d,
+    "vsubpd {out}, {a}, qword ptr [{p}]{{1to8}}",
+    "vfmsub213pd {out}, {one}, qword ptr [{p}]{{1to8}}"
+);
 
 impl Lanes<f32> for Avx512 {
     type V = __m512;
@@ -80,6 +133,14 @@ impl Lanes<f32> for Avx512 {
     #[inline(always)]
     fn sub_on_mul(self, one: __m512, a: __m512, b: __m512) -> __m512 {
         op!(_mm512_fmsub_ps(a, one, b))
+    }
+    #[inline(always)]
+    unsafe fn sub_at(self, a: __m512, p: *const f32) -> __m512 {
+        op!(sub_ps_at(a, p))
+    }
+    #[inline(always)]
+    unsafe fn sub_on_mul_at(self, one: __m512, a: __m512, p: *const f32) -> __m512 {
+        op!(sub_ps_on_mul_at(one, a, p))
     }
     #[inline(always)]
     fn abs(self, a: __m512) -> __m512 {
@@ -238,6 +299,14 @@ impl Lanes<f64> for Avx512 {
     #[inline(always)]
     fn sub_on_mul(self, one: __m512d, a: __m512d, b: __m512d) -> __m512d {
         op!(_mm512_fmsub_pd(a, one, b))
+    }
+    #[inline(always)]
+    unsafe fn sub_at(self, a: __m512d, p: *const f64) -> __m512d {
+        op!(sub_pd_at(a, p))
+    }
+    #[inline(always)]
+    unsafe fn sub_on_mul_at(self, one: __m512d, a: __m512d, p: *const f64) -> __m512d {
+        op!(sub_pd_on_mul_at(one, a, p))
     }
     #[inline(always)]
     fn abs(self, a: __m512d) -> __m512d {

@@ -27,6 +27,8 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
         let mut integers = [0i32; 16];
         let mut keys = [0i32; 16];
         let mut wide = [0.5f64; 16];
+        // SAFETY: the second operands hold values.
+        let differences = unsafe { [s.sub_at(a, self.1.as_ptr()), s.sub_on_mul_at(one, a, self.1.as_ptr())] };
         // SAFETY: all arrays hold 16 ≥ N values.
         unsafe {
             s.store_compressed(a, bits, packed.as_mut_ptr());
@@ -42,6 +44,8 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             ("add", show(s.add(a, b))),
             ("sub", show(s.sub(a, b))),
             ("sub_on_mul", show(s.sub_on_mul(one, a, b))),
+            ("sub_at", show(differences[0])),
+            ("sub_on_mul_at", show(differences[1])),
             ("mul", show(s.mul(a, b))),
             ("div", show(s.div(a, b))),
             ("min", show(s.min(a, b))),

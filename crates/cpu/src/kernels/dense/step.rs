@@ -2,12 +2,22 @@
 
 use crate::simd::{Element, Lanes};
 
-/// acc ⊕ zip(x, y). `one` is a vector of ones that the compiler cannot see through, for `Lanes::sub_on_mul`.
+/// acc ⊕ zip(x, y) for a number x at `x` and lanes y. Differences may have either sign. `one` is a vector of ones that the
+/// compiler cannot see through, for `Lanes::sub_on_mul`.
 pub(crate) trait Step: Copy + Send + Sync {
     /// Slices combine by maximum, not by sum.
     const MAX: bool = false;
     /// The step; `EXACT` forbids contraction.
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V;
+    ///
+    /// # Safety
+    /// `x` is valid for reading.
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V;
 }
 
 #[derive(Clone, Copy)]
@@ -25,22 +35,45 @@ pub(crate) struct Differ;
 
 impl Step for L1 {
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
-        s.add(acc, s.abs(s.sub_on_mul(one, x, y)))
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        let t = unsafe { s.sub_on_mul_at(one, y, x) };
+        s.add(acc, s.abs(t))
     }
 }
 
 impl Step for SqDiff {
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, _one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
-        let t = s.sub(x, y);
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        _one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        let t = unsafe { s.sub_at(y, x) };
         if EXACT { s.add(acc, s.mul(t, t)) } else { s.mul_add(t, t, acc) }
     }
 }
 
 impl Step for Dot {
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, _one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        _one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        let x = s.splat(unsafe { *x });
         if EXACT { s.add(acc, s.mul(x, y)) } else { s.mul_add(x, y, acc) }
     }
 }
@@ -48,15 +81,29 @@ impl Step for Dot {
 impl Step for Chebyshev {
     const MAX: bool = true;
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
-        s.max_abs(acc, s.sub_on_mul(one, x, y))
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        s.max_abs(acc, unsafe { s.sub_on_mul_at(one, y, x) })
     }
 }
 
 impl Step for Lp3 {
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, _one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
-        let t = s.abs(s.sub(x, y));
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        _one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        let t = s.abs(unsafe { s.sub_at(y, x) });
         let square = s.mul(t, t);
         if EXACT { s.add(acc, s.mul(square, t)) } else { s.mul_add(square, t, acc) }
     }
@@ -64,7 +111,15 @@ impl Step for Lp3 {
 
 impl Step for Differ {
     #[inline(always)]
-    fn step<T: Element, S: Lanes<T>, const EXACT: bool>(s: S, one: S::V, acc: S::V, x: S::V, y: S::V) -> S::V {
+    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+        s: S,
+        one: S::V,
+        acc: S::V,
+        x: *const T,
+        y: S::V,
+    ) -> S::V {
+        // SAFETY: the caller's promise.
+        let x = s.splat(unsafe { *x });
         s.blend(s.eq(x, y), acc, s.add(acc, one))
     }
 }

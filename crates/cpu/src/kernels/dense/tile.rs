@@ -98,9 +98,8 @@ unsafe fn sum<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usiz
         unsafe {
             let y: [S::V; C] = core::array::from_fn(|c| s.load(b.add(c * S::N)));
             for (r, row) in acc.iter_mut().enumerate() {
-                let x = s.splat(*a.add(r));
                 for (cell, &y) in row.iter_mut().zip(&y) {
-                    *cell = O::step::<T, S, EXACT>(s, one, *cell, x, y);
+                    *cell = O::step::<T, S, EXACT>(s, one, *cell, a.add(r), y);
                 }
             }
             a = a.add(A_ROWS);
