@@ -27,7 +27,7 @@ impl Tile {
 
 /// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by row are as wide or a
 /// multiple, so that sums have the same bits for every tiling.
-pub const SPAN: usize = 4 * BLOCK;
+pub const SPAN: usize = 8 * BLOCK;
 
 /// How a space is cut. Sides are multiples of [`BLOCK`], or widths of [`SPAN`], so that sums have the same bits for every tiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -58,11 +58,12 @@ impl<T: Real> Code<T> {
     pub fn frame(&self) -> usize {
         self.frame
     }
-    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them.
+    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them; or of blocks, where results are added up and
+    /// nothing is read that is held by blocks (differences in a box, given reductions, several numbers of a column).
     ///
     /// # Safety
-    /// `lanes` ends at [`BLOCK`] or before. The operands are those of the compiled formula: `rows` rows of x, a block of y in strips, and room for the results of
-    /// `rows` rows; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
+    /// The operands are those of the compiled formula: `rows` rows of x, as many lanes of y in strips as `lanes` ends at, and
+    /// room for the results of `rows` rows, stored (not summed) ones for one block of y; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
     pub unsafe fn run(&self, frame: &mut [f64], rows: usize, lanes: &Range<usize>, operands: &Operands<T>) {
         let (many, one) = (&self.tiles[0], &self.tiles[1]);
         let tiled = rows / many.0.rows * many.0.rows;

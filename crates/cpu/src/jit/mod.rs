@@ -11,6 +11,8 @@ mod calls;
 #[cfg(target_arch = "x86_64")]
 mod code;
 #[cfg(target_arch = "x86_64")]
+mod differences;
+#[cfg(target_arch = "x86_64")]
 mod encode;
 #[cfg(target_arch = "x86_64")]
 mod ir;

@@ -1,15 +1,18 @@
 //! Sums of results that are products, in single precision: a product and its addition are one operation, and a weight goes
 //! into the factor that components share.
 
-use super::steps::{Loop, Step, Steps, drop_unread, reads};
+use super::steps::{Loop, Step, Steps, drop_unread, multiplied, reads};
 use crate::pairs::program::{Inst, Op, Src};
 use std::collections::{HashMap, HashSet};
+use zipfold_core::number::Power;
 use zipfold_core::pair::tree::Binary;
 
-/// Gives results that are added up a factor: of a product one of its two, else the `weight`, where there is one.
-pub fn factors(steps: &mut Steps, weight: Option<Src>) {
+/// Gives results that are added up a factor: of a product one of its two, else the `weight`, where there is one. With AVX-512
+/// (`wide`) a weight goes into powers that reciprocal roots give.
+pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     let reads = times_read(steps);
     let mut registers = steps.registers;
+    let rooted = wide && !steps.decides;
     let mut product = |a: Src, b: Src| {
         registers += 1;
         (Src::Reg(registers - 1), Inst { op: Op::Binary(Binary::Mul), dst: registers - 1, src: [a, b, a] })
@@ -36,7 +39,10 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>) {
                     let have = weighted.iter().find(|(of, _)| *of == b).map(|(_, made)| *made);
                     let times = have.unwrap_or_else(|| {
                         let (times, inst) = product(b, weight);
-                        before.push(Step::Inst(inst, None));
+                        before.push(match root_of(&b, before).filter(|_| rooted) {
+                            Some((of, n)) => Step::ReciprocalRoot(of, n, weight, inst.dst),
+                            None => Step::Inst(inst, None),
+                        });
                         weighted.push((b, times));
                         times
                     });
@@ -64,7 +70,22 @@ fn instruction(step: &Step) -> Option<(usize, Inst)> {
 
 /// The register that a step sets, but for accumulators.
 fn defined(step: &Step) -> Option<usize> {
-    if let Step::Inst(Inst { dst, .. }, _) | Step::Power(_, _, dst) = step { Some(*dst) } else { None }
+    match step {
+        Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) => Some(*dst),
+        Step::Fold(_) | Step::Out(..) => None,
+    }
+}
+
+/// The base of a register that is a power of −n/2, and n.
+fn root_of(src: &Src, made: &[Step]) -> Option<(Src, i32)> {
+    let inst = made.iter().filter_map(instruction).find(|(dst, _)| Src::Reg(*dst) == *src)?.1;
+    match (inst.op, inst.src[1]) {
+        (Op::Binary(Binary::Pow), Src::Const(p)) => match multiplied(p, true) {
+            Some(Power::Halves(n)) if n < 0 => Some((inst.src[0], -n)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The factors of a product that nothing else reads.

@@ -3,6 +3,7 @@
 
 use super::Sums;
 use super::calls::Call;
+use super::differences::turn;
 use super::products::factors;
 use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
 use std::collections::HashMap;
@@ -43,6 +44,8 @@ pub enum Step {
     Fold(usize),
     /// Register `.2` is 2 to the power of operand `.0` times a number.
     Power(Src, f64, usize),
+    /// Register `.3` is operand `.0` to the power of −`.1`/2, times operand `.2`: of sums in single precision with AVX-512.
+    ReciprocalRoot(Src, i32, Src, usize),
     /// Number `.2` of a result is operand `.0`, times `.1` where it is added to a sum; the component is added where `.3`.
     Out(Src, Option<Src>, usize, bool),
 }
@@ -129,15 +132,17 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
     if single && target.wide {
         powers(&mut out);
     }
+    turn(&mut out);
     out.registers = maker.registers;
+    let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
+    out.decides = decides;
     if single && target.sums != Sums::None {
         let weight = (target.sums == Sums::Weighted).then_some(Src::YAttr(low.attrs[1].len()));
-        factors(&mut out, weight);
+        factors(&mut out, weight, target.wide);
     }
     out.crossing = crossing(&out, target);
-    let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     let calls = all(&out).any(|s| call(s, target).is_some());
-    (out.calls, out.decides) = (calls, decides);
+    out.calls = calls;
     Ok(out)
 }
 
@@ -362,6 +367,7 @@ pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
         Step::Inst(i, _) => i.src[..arity(i.op)].to_vec(),
         Step::Out(src, factor, ..) => [Some(*src), *factor].into_iter().flatten().collect(),
         Step::Power(src, ..) => vec![*src],
+        Step::ReciprocalRoot(src, _, factor, _) => vec![*src, *factor],
         Step::Fold(f) => match &folds[*f].kind {
             Kind::Fused(a, b) => vec![*a, *b],
             Kind::User(result, _) => vec![*result, folds[*f].src],
@@ -444,7 +450,7 @@ impl Seen {
         for step in list {
             reads(step, folds).iter().for_each(|s| self.read(s));
             self.segment += usize::from(call(step, self.target).is_some());
-            if let Step::Inst(Inst { dst, .. }, _) | Step::Power(_, _, dst) = step {
+            if let Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) = step {
                 // Results of a call lie in memory in any case.
                 self.written[*dst] = self.segment;
             }

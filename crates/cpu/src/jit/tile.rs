@@ -49,6 +49,8 @@ pub struct Tile<'s> {
     lead: Vec<Inst>,
     /// Sums in registers, by their places.
     sums: Vec<(Mem, V)>,
+    /// Products of what lies in memory with constants, as the cache.
+    scaled: HashMap<(Mem, u64), V>,
     uses: HashMap<(u8, u64), usize>,
     slots: Vec<Option<i64>>,
     frame: i64,
@@ -72,6 +74,7 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
         constants: HashMap::new(),
         lead: vec![],
         sums: vec![],
+        scaled: HashMap::new(),
         uses: HashMap::new(),
         slots: vec![None; steps.registers],
         frame: HEAD,
@@ -179,6 +182,26 @@ impl Tile<'_> {
         self.cache.insert(mem, v);
         v
     }
+    /// Forgets what was loaded.
+    fn forget(&mut self) {
+        self.cache.clear();
+        self.scaled.clear();
+    }
+    /// `val`, whose register is `v`, times a constant: once for all instances that share it.
+    pub fn times(&mut self, val: Val, v: V, factor: f64) -> V {
+        let bits = self.bits(factor);
+        let key = if let Val::M(mem, _) = val { Some((mem, bits)) } else { None };
+        if let Some(have) = key.and_then(|key| self.scaled.get(&key)) {
+            return *have;
+        }
+        let factor = self.constant(bits);
+        let product = self.vector();
+        self.list.push(Op::Mul, product, [Arg::V(v), Arg::V(factor), Arg::No]);
+        if let Some(key) = key {
+            self.scaled.insert(key, product);
+        }
+        product
+    }
     /// A value in a register.
     pub fn number(&mut self, val: Val) -> V {
         match val {
@@ -277,11 +300,11 @@ impl Tile<'_> {
         one.body.iter().flat_map(|s| reads(s, &one.folds)).any(|s| s == Src::DeltaK)
     }
     fn looped(&mut self, one: &Loop, to: Option<usize>) {
-        self.cache.clear();
+        self.forget();
         self.list.push(Op::Loop(to), NONE, [Arg::No; 3]);
         self.section(&one.body, &one.folds);
         self.list.push(Op::End(to), NONE, [Arg::No; 3]);
-        self.cache.clear();
+        self.forget();
     }
     /// Sums of slices in single precision, their totals in double.
     fn sliced(&mut self, one: &Loop, wide: &[&Fold]) {
@@ -293,7 +316,7 @@ impl Tile<'_> {
             self.list.push(Op::Store, NONE, [Arg::V(zero), Arg::M(mem), Arg::No]);
         }
         let dim = self.geo.dim;
-        self.cache.clear();
+        self.forget();
         self.list.push(Op::Start(0), NONE, [Arg::No; 3]);
         self.list.push(Op::Slices(SLICE, dim), NONE, [Arg::No; 3]);
         self.each(|t| wide.iter().for_each(|f| t.assign_constant(f.dst, 0.0)));
@@ -304,7 +327,7 @@ impl Tile<'_> {
             t.copy(room, zero);
             t.list.push(Op::WidenAdd, room, [Arg::V(sum), Arg::M(mem), Arg::No]);
         });
-        self.cache.clear();
+        self.forget();
         self.list.push(Op::EndSlices(dim), NONE, [Arg::No; 3]);
         self.totals(wide, &totals, |t, dst, mem| {
             let (out, spare, zero) = (t.vector(), t.vector(), t.number_constant(0.0));
@@ -315,7 +338,7 @@ impl Tile<'_> {
         });
     }
     fn totals(&mut self, wide: &[&Fold], totals: &[i64], each: impl Fn(&mut Self, usize, Mem)) {
-        self.cache.clear();
+        self.forget();
         self.each(|t| {
             for (fold, total) in wide.iter().zip(totals) {
                 each(t, fold.dst, Self::frame_at(total + (2 * t.instance() * t.geo.vector()) as i64));
@@ -331,7 +354,7 @@ impl Tile<'_> {
         }
     }
     fn start_folds(&mut self, folds: &[Fold]) {
-        self.cache.clear();
+        self.forget();
         self.each(|t| {
             for fold in folds {
                 match &fold.kind {
@@ -352,7 +375,7 @@ impl Tile<'_> {
                 }
             }
         });
-        self.cache.clear();
+        self.forget();
     }
     fn assign_constant(&mut self, register: usize, v: f64) {
         let v = self.number_constant(v);
@@ -393,7 +416,7 @@ impl Tile<'_> {
     }
     /// Steps for all instances; calls serve all instances at once.
     fn section(&mut self, list: &[Step], folds: &[Fold]) {
-        self.cache.clear();
+        self.forget();
         self.uses.clear();
         for src in list.iter().flat_map(|s| reads(s, folds)) {
             *self.uses.entry(key(&src)).or_default() += 1;
@@ -432,7 +455,7 @@ impl Tile<'_> {
                 t.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
             }
         });
-        self.cache.clear();
+        self.forget();
         let numbers = n * self.geo.lanes();
         self.list.push(Op::Call(function.number(), numbers, out, rooms[0], rooms[1]), NONE, [Arg::No; 3]);
         for (at, env) in self.env.iter_mut().enumerate() {
@@ -449,6 +472,12 @@ impl Tile<'_> {
             Step::Power(src, factor, dst) => {
                 let a = self.operand(src);
                 let value = self.power_of_two(a, *factor);
+                self.define(*dst, Val::V(value));
+            }
+            Step::ReciprocalRoot(src, n, factor, dst) => {
+                let x = self.operand(src);
+                let x = self.number(x);
+                let value = self.reciprocal_root(x, *n, Some(factor));
                 self.define(*dst, Val::V(value));
             }
             Step::Fold(f) => self.fold(&folds[*f]),

@@ -329,14 +329,14 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
-        engine.vm.start_sums(&mut self.scratch, rows.len());
-        for block in blocks.clone() {
+        let together = if engine.zips.is_some() { 1 } else { blocks.len().max(1) };
+        for block in blocks.clone().step_by(together) {
             engine.go_on()?;
             self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
-            engine.vm.sum(&mut self.scratch, rows, block);
+            engine.vm.sum(&mut self.scratch, rows, &(block..block + together));
         }
         let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
-        sums::totals(zips::isa(engine.vm.isa), &self.scratch.sums()[..len], &mut self.totals);
+        sums::totals(zips::isa(engine.vm.isa), &mut self.scratch.sums()[..len], &mut self.totals);
         self.totals.iter_mut().for_each(|total| *total *= engine.vm.unit);
         // All rows together, or else those that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
@@ -531,6 +531,14 @@ fn rows_absorb<T: Real>(
     if f.sums_runs(half) {
         for (part, values) in values.iter().enumerate() {
             by_row.absorb_sum(f, i, part, run.start, widen(values, &lanes, &mut wide));
+        }
+        return;
+    }
+    if let Some(weights) = f.sums_weighted(half).filter(|_| size_of::<T>() == 4) {
+        for (part, values) in values.iter().enumerate() {
+            widen(values, &lanes, &mut wide);
+            wide[lanes.clone()].iter_mut().zip(&weights[run.clone()]).for_each(|(v, w)| *v *= w);
+            by_row.absorb_sum(f, i, part, run.start, &wide[lanes.clone()]);
         }
         return;
     }

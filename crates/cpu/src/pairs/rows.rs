@@ -3,6 +3,7 @@
 use super::lanes::{Lanes, Real};
 use crate::memory::Block;
 use rayon::prelude::*;
+use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Buffer, Side, Table};
@@ -229,25 +230,34 @@ impl<T: Real> Rows<T> {
     }
     /// All strips of `block`.
     pub fn block(&self, block: usize) -> &[T] {
+        self.blocks(&(block..block + 1))
+    }
+    /// All strips of `blocks`.
+    pub fn blocks(&self, blocks: &Range<usize>) -> &[T] {
         let wide = BLOCK * self.streams * self.dim;
-        &self.strips[block * wide..][..wide]
+        &self.strips[blocks.start * wide..blocks.end * wide]
     }
     /// Hoisted vector `number` of the lanes of strip `strip`, by component.
     pub fn strip(&self, number: usize, strip: usize) -> &[T] {
         let wide = self.dim * self.lanes;
         &self.strips[(strip * self.streams + number) * wide..][..wide]
     }
-    /// Hoisted numbers of the lanes of `block`.
-    pub fn block_attrs(&self, block: usize) -> &[T] {
-        &self.lane_attrs[block * BLOCK * self.attrs..][..BLOCK * self.attrs]
+    /// Hoisted numbers of the lanes of `blocks`.
+    pub fn attrs_of_blocks(&self, blocks: &Range<usize>) -> &[T] {
+        let wide = BLOCK * self.attrs;
+        &self.lane_attrs[blocks.start * wide..blocks.end * wide]
+    }
+    /// Whether strips and numbers go on from block to block as they do within one.
+    pub fn is_seamless(&self) -> bool {
+        self.attrs <= 1
     }
     /// Hoisted vectors of `rows`.
-    pub fn streams_of(&self, rows: &std::ops::Range<usize>) -> &[T] {
+    pub fn streams_of(&self, rows: &Range<usize>) -> &[T] {
         let wide = self.streams * self.dim;
         &self.rows[rows.start * wide..rows.end * wide]
     }
     /// Hoisted numbers of `rows`.
-    pub fn attrs_of(&self, rows: &std::ops::Range<usize>) -> &[T] {
+    pub fn attrs_of(&self, rows: &Range<usize>) -> &[T] {
         &self.row_attrs[rows.start * self.attrs..rows.end * self.attrs]
     }
     /// Hoisted number `number` of the lanes of `block`.

@@ -1,7 +1,7 @@
 //! Sums by row without values in between, plain or of one fold with weights: compiled code adds the results of whole blocks of columns up, lane by lane.
 //!
 //! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane adds the values
-//! of a span of blocks in single precision, 32 of them, before they are widened.
+//! of a span of blocks in single precision, 64 of them, before they are widened.
 
 use super::lanes::Real;
 use super::program::Program;
@@ -67,14 +67,15 @@ pub fn compiled<T: Real>(
     low.made.get(number, || Code::compile(low, program, plan.isa, given, sums).ok().map(Arc::new)).as_ref().clone()
 }
 
-/// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes).
-pub fn totals<T: Dense>(isa: Isa, sums: &[T], totals: &mut Vec<f64>) {
+/// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes); the sums become
+/// zeros.
+pub fn totals<T: Dense>(isa: Isa, sums: &mut [T], totals: &mut Vec<f64>) {
     totals.clear();
     T::dispatch(isa, Totals { sums, totals });
 }
 
 struct Totals<'a, T> {
-    sums: &'a [T],
+    sums: &'a mut [T],
     totals: &'a mut Vec<f64>,
 }
 
@@ -82,14 +83,15 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, _: S) {
-        let total = |number: &[T]| {
+        let total = |number: &mut [T]| {
             let mut total = [0.0; 8];
             for eight in number.chunks_exact(8) {
                 total.iter_mut().zip(eight).for_each(|(t, v)| *t += v.wide());
             }
+            number.fill(T::ZERO);
             rows::sum_of_lanes(total)
         };
-        self.totals.extend(self.sums.chunks_exact(lanes::<T>()).map(total));
+        self.totals.extend(self.sums.chunks_exact_mut(lanes::<T>()).map(total));
     }
 }
 

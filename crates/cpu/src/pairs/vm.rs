@@ -31,7 +31,7 @@ pub struct Scratch<T> {
     held: Option<(usize, Range<usize>)>,
     current: usize,
     frame: Block<f64>,
-    /// Sums by row, number and lane, of at most [`BLOCK`] rows.
+    /// Sums by row, number and lane, of at most [`BLOCK`] rows; zeros but where sums are in the making.
     sums: Block<T>,
 }
 
@@ -52,9 +52,9 @@ impl<T: Real> Scratch<T> {
     pub fn numbers(&self) -> usize {
         self.firsts[self.firsts.len() - 1]
     }
-    /// Sums by row, number and lane, of as many rows as they were started for or more.
-    pub fn sums(&self) -> &[T] {
-        &self.sums
+    /// Sums by row, number and lane, for who makes them zeros again.
+    pub fn sums(&mut self) -> &mut [T] {
+        &mut self.sums
     }
     /// Where the numbers of each root begin, and their end.
     pub fn firsts(&self) -> &[usize] {
@@ -155,23 +155,21 @@ impl<'j, T: Real> Vm<'j, T> {
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Starts sums of `rows`, at most [`BLOCK`], from 0.
-    pub fn start_sums(&self, s: &mut Scratch<T>, rows: usize) {
-        let len = rows * s.numbers() * sums::lanes::<T>();
-        s.sums[..len].fill(T::default());
-    }
-    /// Adds the results of `rows` against the whole of a block of y to the sums: by row, number and lane.
-    pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize) {
+    /// Adds the results of `rows`, at most [`BLOCK`], against the whole of `blocks` of y to the sums: by row, number and lane.
+    pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, blocks: &Range<usize>) {
         let Some(code) = &self.sums else { return };
         let wide = s.numbers() * sums::lanes::<T>();
-        // Differences in a box are kept for a group of rows at a time.
+        // Differences in a box are kept for a group of rows and a block at a time.
         let group = if self.program.periodic { self.group(s.numbers()) } else { BLOCK };
+        let together = if self.program.periodic || !self.y.is_seamless() { 1 } else { blocks.len().max(1) };
         for start in rows.clone().step_by(group) {
-            let out = s.sums[(start - rows.start) * wide..].as_mut_ptr();
-            self.run(code, s, &(start..rows.end.min(start + group)), block, &(0..BLOCK), out);
+            for block in blocks.clone().step_by(together) {
+                let out = s.sums[(start - rows.start) * wide..].as_mut_ptr();
+                self.run(code, s, &(start..rows.end.min(start + group)), block, &(0..together * BLOCK), out);
+            }
         }
     }
-    /// Runs compiled code over a group of rows; `out` is where it leaves results.
+    /// Runs compiled code over a group of rows and the lanes from block `block` on; `out` is where it leaves results.
     fn run(
         &self,
         code: &Code<T>,
@@ -190,17 +188,19 @@ impl<'j, T: Real> Vm<'j, T> {
             s.deltas = deltas;
         }
         let zips = s.zips.get((rows.start - s.zip_first.min(rows.start)) * BLOCK..).unwrap_or(&[]);
+        let blocks = block..block + lanes.end.div_ceil(BLOCK).max(1);
         let operands = jit::Operands {
             x: self.x.streams_of(rows).as_ptr(),
             x_attr: self.x.attrs_of(rows).as_ptr(),
-            y: self.y.block(block).as_ptr(),
-            y_attr: self.y.block_attrs(block).as_ptr(),
+            y: self.y.blocks(&blocks).as_ptr(),
+            y_attr: self.y.attrs_of_blocks(&blocks).as_ptr(),
             deltas: s.deltas.as_ptr(),
             zips: zips.as_ptr(),
             out,
         };
-        // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and this block
-        // (`zips` was filled for the block that holds the rows); `out` has room for a group, and the frame is the code's.
+        // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and blocks
+        // (`zips` was filled for the block that holds the rows; lanes go beyond one block where blocks are seamless and nothing
+        // else is read by blocks); `out` has room for a group, and the frame is the code's.
         unsafe { code.run(&mut s.frame, rows.len(), lanes, &operands) };
     }
     /// Evaluates one row by the program.

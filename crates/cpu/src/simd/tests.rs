@@ -27,8 +27,9 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
         let mut integers = [0i32; 16];
         let mut keys = [0i32; 16];
         let mut wide = [0.5f64; 16];
-        // SAFETY: the second operands hold values.
-        let differences = unsafe { [s.sub_at(a, self.1.as_ptr()), s.sub_on_mul_at(one, a, self.1.as_ptr())] };
+        let number = T::from_f64(-0.7);
+        // SAFETY: the number is there.
+        let differences = unsafe { [s.sub_at(a, &number), s.sub_on_mul_at(one, a, &number)] };
         // SAFETY: all arrays hold 16 ≥ N values.
         unsafe {
             s.store_compressed(a, bits, packed.as_mut_ptr());

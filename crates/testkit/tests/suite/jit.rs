@@ -302,8 +302,9 @@ fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             for isa in isas() {
                 let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
-                // Of 700 terms each may be half a unit of the smallest numbers off.
-                let within = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b + 1e-42;
+                // Of 700 terms each may be half a unit of the smallest numbers off, and the 64 of a lane, nearly all
+                // equal, may be rounded alike.
+                let within = |a: f64, b: f64| (a - b).abs() <= 2e-6 * b + 1e-42;
                 let near = |a: f64, b: f64| a == b || within(a, b) || (b > 3e38 && a == f64::INFINITY);
                 let odd = difference(&got[0], &wanted[0], near);
                 assert!(odd.is_none(), "{isa} {value:e} {formula}: {}", odd.unwrap_or_default());
