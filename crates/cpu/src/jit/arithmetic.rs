@@ -165,6 +165,7 @@ impl Tile<'_> {
         if self.geo.adds_single() {
             let whole = self.one(Op::Round(0), Val::V(t));
             let rest = self.two(Op::Sub, Val::V(t), Val::V(whole));
+            #[allow(clippy::approx_constant, reason = "a coefficient of a minimax polynomial, not ln 2")]
             let powers = [1.326_467_8e-3, 9.671_504e-3, 5.550_725_4e-2, 0.240_222_45, 0.693_147, 1.0];
             let power = self.polynomial(rest, powers.into_iter());
             return self.three(Op::Scale, Arg::V(power), Arg::V(whole), Arg::No);
