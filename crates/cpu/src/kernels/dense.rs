@@ -19,9 +19,11 @@ use tile::{Sink, tile};
 /// Components that are summed in registers before they join the wider sum: their panel slice stays in the L1 cache, and
 /// 256 terms keep the worst error of `f32` below 128 roundings.
 pub const SLICE: usize = 256;
-/// Panels of the left and of the right operand in a cache block: both slices and the wide sums fit in 1 MiB of L2.
+/// Slices that a tile takes before the next tile, its wide sums in the nearest cache.
+const VISIT: usize = 2;
+/// Panels of the left and of the right operand in a cache block: the slices of a visit fit in 1 MiB of L2.
 const BLOCK_A: usize = 16;
-const BLOCK_B: usize = 8;
+const BLOCK_B: usize = 4;
 /// The most columns of a panel of the right operand.
 const MAX_PANEL: usize = 64;
 
@@ -139,7 +141,7 @@ impl<T: Element, O: Step, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT>
         let slices = self.0.x.components().div_ceil(SLICE).max(1);
         let a = self.0.rows.start / A_ROWS..self.0.rows.end.div_ceil(A_ROWS);
         let b = self.0.cols.start / T::PANEL..self.0.cols.end.div_ceil(T::PANEL);
-        let wide = if slices > 1 { BLOCK_A.min(a.len()) * BLOCK_B.min(b.len()) * A_ROWS * T::PANEL } else { 0 };
+        let wide = if slices > VISIT { BLOCK_A.min(a.len()) * BLOCK_B.min(b.len()) * A_ROWS * T::PANEL } else { 0 };
         let mut wide = vec![0.0f64; wide];
         for b0 in b.clone().step_by(BLOCK_B) {
             let bs = b0..b.end.min(b0 + BLOCK_B);
@@ -178,51 +180,55 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                     let sink = Sink::Write { out: cells.as_mut_ptr(), ld: T::PANEL };
                     // SAFETY: the panels hold d components; the array holds a tile.
                     unsafe { tile::<T, S, O, EXACT>(s, x, y, d, sink) };
-                    self.copy(pa, pb, |at| cells[at]);
+                    self.copy(pa, pb, &cells);
                 }
             }
         }
     }
 
-    /// A cache block, slice after slice into `wide`, tile by tile.
+    /// A cache block of several slices, [`VISIT`] of them tile by tile; sums of more wait in `wide` for the next visit.
     #[inline(always)]
     fn wide_block<S: Lanes<T>>(&mut self, s: S, (a, b): (Range<usize>, Range<usize>), slices: usize, wide: &mut [f64]) {
         let size = A_ROWS * T::PANEL;
         let d = self.0.x.components();
-        wide.fill(0.0);
-        for slice in 0..slices {
-            let (k, first) = (slice * SLICE, slice == 0);
-            let len = SLICE.min(d - k);
+        let mut near = [0.0f64; A_ROWS * MAX_PANEL];
+        for visit in (0..slices).step_by(VISIT) {
+            let end = slices.min(visit + VISIT);
             for (ta, pa) in a.clone().enumerate() {
                 for (tb, pb) in b.clone().enumerate() {
                     let at = (ta * b.len() + tb) * size;
-                    let sums = wide[at..at + size].as_mut_ptr();
-                    let (x, y) = (self.0.x.at(pa, k), self.0.y.at(pb, k));
-                    // SAFETY: the panels hold `len` components from k; `sums` holds a tile.
-                    unsafe { tile::<T, S, O, EXACT>(s, x, y, len, Sink::Add { sums, first }) };
+                    let sums = if slices > VISIT { &mut wide[at..at + size] } else { &mut near[..size] };
+                    if visit == 0 {
+                        sums.fill(0.0);
+                    }
+                    let start = sums.as_mut_ptr();
+                    for slice in visit..end {
+                        let k = slice * SLICE;
+                        let (x, y) = (self.0.x.at(pa, k), self.0.y.at(pb, k));
+                        let sink = Sink::Add { sums: start, first: slice == 0 };
+                        // SAFETY: the panels hold so many components from k; `start` begins a tile.
+                        unsafe { tile::<T, S, O, EXACT>(s, x, y, SLICE.min(d - k), sink) };
+                    }
+                    if end == slices {
+                        let mut cells = [T::ZERO; A_ROWS * MAX_PANEL];
+                        cells.iter_mut().zip(&*sums).for_each(|(cell, sum)| *cell = T::from_f64(*sum));
+                        self.copy(pa, pb, &cells);
+                    }
                 }
-            }
-        }
-        for (ta, pa) in a.clone().enumerate() {
-            for (tb, pb) in b.clone().enumerate() {
-                let sums = &wide[(ta * b.len() + tb) * size..][..size];
-                self.copy(pa, pb, |at| T::from_f64(sums[at]));
             }
         }
     }
 
     /// Copies the cells of a tile that lie within the block to the output.
     #[inline(always)]
-    fn copy(&mut self, pa: usize, pb: usize, value: impl Fn(usize) -> T) {
+    fn copy(&mut self, pa: usize, pb: usize, cells: &[T; A_ROWS * MAX_PANEL]) {
         let (i0, j0) = (pa * A_ROWS, pb * T::PANEL);
         let (rows, cols) = (&self.0.rows, &self.0.cols);
         let (j_start, j_end) = (j0.max(cols.start), (j0 + T::PANEL).min(cols.end));
         for i in i0.max(rows.start)..(i0 + A_ROWS).min(rows.end) {
             let row = (i - rows.start) * self.0.ld;
             let out = &mut self.0.out[row + j_start - cols.start..row + j_end - cols.start];
-            for (cell, j) in out.iter_mut().zip(j_start..) {
-                *cell = value((i - i0) * T::PANEL + j - j0);
-            }
+            out.copy_from_slice(&cells[(i - i0) * T::PANEL..][j_start - j0..j_end - j0]);
         }
     }
 }
