@@ -2,7 +2,7 @@
 
 use super::ir::{self, Geometry, Head};
 use super::steps::{self, Target};
-use super::{Operands, Sums, calls, encode, lanes, memory, registers, tile};
+use super::{Operands, Results, calls, encode, lanes, memory, registers, tile};
 use crate::memory::Block;
 use crate::pairs::lanes::Real;
 use crate::pairs::program::Program;
@@ -24,21 +24,27 @@ pub struct Code<T> {
 
 impl<T: Real> Code<T> {
     /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too. Results are
-    /// stored lane by lane, or added to `sums`: [`super::SUM`] bytes a row and number, lane = column modulo their count.
+    /// stored lane by lane, or added to sums: [`super::SUM`] bytes a row and number, lane = column modulo their count.
     ///
     /// # Errors
     /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
-    pub fn compile(low: &Lowered, program: &Program, isa: Isa, given: bool, sums: Sums) -> Result<Self, &'static str> {
+    pub fn compile(
+        low: &Lowered,
+        program: &Program,
+        isa: Isa,
+        given: bool,
+        results: Results,
+    ) -> Result<Self, &'static str> {
         if !isa.is_generated() {
             return Err("the jit knows AVX2 and AVX-512 only");
         }
-        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given, sums };
+        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given, results };
         let steps = steps::steps(low, program, target)?;
-        let mut maker = Maker { steps: &steps, low, isa, sums, pool: vec![], bytes: vec![], frame: 0 };
+        let mut maker = Maker { steps: &steps, low, isa, results, pool: vec![], bytes: vec![], frame: 0 };
         let strips = BLOCK / lanes::<T>(isa);
         // Where there are few numbers, as many rows as leave their sums in registers.
         let most = match maker.steps.numbers {
-            numbers @ 1..=3 if sums != Sums::None => tile::HELD / numbers,
+            numbers @ 1..=3 if results.are_added() => tile::HELD / numbers,
             _ => 8,
         };
         let rows = [8, 6, 4, 2, 1].into_iter().filter(|rows| *rows <= most);
@@ -54,16 +60,20 @@ impl<T: Real> Code<T> {
             memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
         Ok(Code { pages, tiles: [many, one], frame: maker.frame, pool, vectors })
     }
+    /// Rows that are evaluated side by side.
+    pub fn rows(&self) -> usize {
+        self.tiles[0].0.rows
+    }
     /// Numbers that a frame takes.
     pub fn frame(&self) -> usize {
         self.frame
     }
-    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them; or of blocks, where results are added up and
-    /// nothing is read that is held by blocks (differences in a box, given reductions, several numbers of a column).
+    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them; or of blocks, where results are added up or
+    /// stored in lines, and nothing is read that is held by blocks (differences in a box, given reductions, several numbers of a column).
     ///
     /// # Safety
     /// The operands are those of the compiled formula: `rows` rows of x, as many lanes of y in strips as `lanes` ends at, and
-    /// room for the results of `rows` rows, stored (not summed) ones for one block of y; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
+    /// room for the results of `rows` rows: stored ones for one block of y, or for a line of blocks; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
     pub unsafe fn run(&self, frame: &mut [f64], rows: usize, lanes: &Range<usize>, operands: &Operands<T>) {
         let (many, one) = (&self.tiles[0], &self.tiles[1]);
         let tiled = rows / many.0.rows * many.0.rows;
@@ -116,7 +126,7 @@ struct Maker<'s> {
     steps: &'s steps::Steps,
     low: &'s Lowered,
     isa: Isa,
-    sums: Sums,
+    results: Results,
     pool: Vec<u64>,
     bytes: Vec<u8>,
     frame: usize,
@@ -162,7 +172,7 @@ impl Maker<'_> {
             streams: [self.low.streams[0].len(), self.low.streams[1].len()],
             attrs: self.low.attrs[0].len(),
             numbers: self.steps.numbers,
-            sums: self.sums,
+            results: self.results,
         }
     }
     /// The listing of a tile with its registers, and the first register kept free.

@@ -1,8 +1,8 @@
 //! Instructions of a placed listing as bytes for AVX-512 or AVX2.
 
+use super::SUM;
 use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, V};
 use super::registers::{Place, Placement};
-use super::{SUM, Sums};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
 
@@ -505,14 +505,14 @@ impl Writer<'_> {
             (offset_of!(Head, y_attr), lanes),
             (offset_of!(Head, zips), lanes),
         ];
-        if geo.sums == Sums::None {
+        if !geo.results.are_added() {
             moves.push((offset_of!(Head, out), lanes));
         }
         for (offset, bytes) in moves {
             let at = memory(FRAME, Register::None, offset as i64, false);
             self.put(Instruction::with2(Code::Add_rm64_imm32, at, bytes as i32)?)?;
         }
-        if geo.sums != Sums::None && !lanes.is_multiple_of(SUM) {
+        if geo.results.are_added() && !lanes.is_multiple_of(SUM) {
             // Sums are aligned to their size, so that this is the other half.
             let at = memory(FRAME, Register::None, offset_of!(Head, out) as i64, false);
             self.put(Instruction::with2(Code::Xor_rm64_imm32, at, lanes as i32)?)?;

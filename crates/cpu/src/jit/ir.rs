@@ -1,7 +1,7 @@
 //! What the jit computes with between a program and machine code: instructions over virtual registers of one tile.
 
 use super::steps::Target;
-use super::{SUM, Sums};
+use super::{Results, SUM, line};
 use zipfold_core::fold::BLOCK;
 
 /// A virtual register. It may be assigned more than once (accumulators are).
@@ -225,18 +225,18 @@ pub struct Geometry {
     pub attrs: usize,
     /// Numbers of a result.
     pub numbers: usize,
-    /// Whether results are added to sums of a vector of [`SUM`] bytes each, not stored lane by lane.
-    pub sums: Sums,
+    /// What becomes of results.
+    pub results: Results,
 }
 
 impl Geometry {
     /// Whether results are added up in single precision by AVX-512.
     pub fn adds_single(&self) -> bool {
-        self.sums != Sums::None && self.wide && self.size == 4
+        self.results.are_added() && self.wide && self.size == 4
     }
     /// What the code is made for; the forms that are given are known from the steps.
     pub fn target(&self) -> Target {
-        Target { single: self.size == 4, wide: self.wide, given: false, sums: self.sums }
+        Target { single: self.size == 4, wide: self.wide, given: false, results: self.results }
     }
     /// Bytes of a vector.
     pub fn vector(&self) -> usize {
@@ -248,7 +248,11 @@ impl Geometry {
     }
     /// Bytes from one number of a result to the next.
     pub fn out_step(&self) -> usize {
-        if self.sums != Sums::None { SUM } else { BLOCK * self.size }
+        match self.results {
+            Results::Sums | Results::WeightedSums => SUM,
+            Results::Blocks => BLOCK * self.size,
+            Results::Lines => line(self.size) * self.size,
+        }
     }
     /// Instances of the formula in a tile.
     pub fn instances(&self) -> usize {

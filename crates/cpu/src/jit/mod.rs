@@ -44,15 +44,29 @@ pub const GROUP: usize = 16;
 /// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
 pub const SUM: usize = 64;
 
+/// Results of a row that are stored one after another, numbers of `size` bytes: a group of rows stays in the nearest cache.
+pub const fn line(size: usize) -> usize {
+    2048 / size
+}
+
 /// What becomes of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sums {
-    /// They are stored lane by lane.
-    None,
+pub enum Results {
+    /// They are stored lane by lane, a block of columns after another number or row.
+    Blocks,
+    /// They are stored lane by lane, a [`line`] after another row.
+    Lines,
     /// They are added up.
-    Plain,
+    Sums,
     /// They are added up, each times the number behind the hoisted ones of its column.
-    Weighted,
+    WeightedSums,
+}
+
+impl Results {
+    /// Whether they are added up, to sums of a vector of [`SUM`] bytes each.
+    pub fn are_added(self) -> bool {
+        matches!(self, Results::Sums | Results::WeightedSums)
+    }
 }
 
 /// Where the operands of an evaluation lie. Pointers are to the first row and to the first strip.

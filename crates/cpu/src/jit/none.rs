@@ -1,6 +1,6 @@
 //! Where no code can be made: the planner is told so, and the evaluator goes step by step.
 
-use super::{Operands, Sums};
+use super::{Operands, Results};
 use crate::pairs::lanes::Real;
 use crate::pairs::program::Program;
 use std::convert::Infallible;
@@ -18,8 +18,12 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// Always.
-    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: Sums) -> Result<Self, &'static str> {
+    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: Results) -> Result<Self, &'static str> {
         Err("code is made for AVX2 and AVX-512")
+    }
+    /// Rows that are evaluated side by side.
+    pub fn rows(&self) -> usize {
+        match self.0 {}
     }
     /// Numbers that a frame takes.
     pub fn frame(&self) -> usize {

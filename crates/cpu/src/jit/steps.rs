@@ -1,7 +1,7 @@
 //! A program made ready for the jit: recognised reductions and operators of users as instructions, what nobody reads
 //! left out, and where calls of functions cut the instructions into segments.
 
-use super::Sums;
+use super::Results;
 use super::calls::Call;
 use super::differences::turn;
 use super::products::factors;
@@ -90,7 +90,7 @@ pub struct Target {
     /// Recognised forms are given by the dense kernels.
     pub given: bool,
     /// What becomes of results.
-    pub sums: Sums,
+    pub results: Results,
 }
 
 struct Maker<'p> {
@@ -136,8 +136,8 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
     out.registers = maker.registers;
     let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     out.decides = decides;
-    if single && target.sums != Sums::None {
-        let weight = (target.sums == Sums::Weighted).then_some(Src::YAttr(low.attrs[1].len()));
+    if single && target.results.are_added() {
+        let weight = (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
         factors(&mut out, weight, target.wide);
     }
     out.crossing = crossing(&out, target);

@@ -3,10 +3,10 @@
 //!
 //! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
 
+use super::SUM;
 use super::calls::Call;
 use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, V};
 use super::steps::{Fold, Kind, Loop, Step, Steps, call, reads};
-use super::{SUM, Sums};
 use crate::pairs::program::Src;
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
@@ -486,14 +486,14 @@ impl Tile<'_> {
                 let v = self.number(v);
                 let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
                 let vector = self.geo.vector();
-                let sums = self.geo.sums;
-                let strip = if sums == Sums::None { self.strip } else { self.strip % (SUM / vector) };
+                let added = self.geo.results.are_added();
+                let strip = if added { self.strip % (SUM / vector) } else { self.strip };
                 let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step() + strip * vector) as i64;
                 let by_k = *by_k && self.at.is_none();
                 let mem = Mem { base: Base::Out, disp, broadcast: false, by_k };
-                match sums {
-                    Sums::None => self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
-                    _ => self.add_up(v, factor.as_ref(), mem),
+                match added {
+                    true => self.add_up(v, factor.as_ref(), mem),
+                    false => self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::screen::Screened;
 use super::sums;
 use super::vm::{Scratch, Vm};
 use super::zips::{self, Dense, Zips};
-use crate::jit::{self, Code};
+use crate::jit::{self, Code, Results};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -145,14 +145,19 @@ impl<'j, T: Element> Engine<'j, T> {
         let adds = code.is_some() && sums::serve::<T>(job);
         let scaled = if adds { sums::weights::<T>(job).map(sums::scaled) } else { None };
         let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
-        let sums = if adds { sums::compiled(plan, low, &program, zips.is_some(), weights.is_some()) } else { None };
+        let added = if weights.is_some() { Results::WeightedSums } else { Results::Sums };
+        let sums = if adds { code_for(plan, low, &program, zips.is_some(), added) } else { None };
+        let lines = match code.is_some() && zips.is_none() && is_plain(job) {
+            true => code_for(plan, low, &program, false, Results::Lines),
+            false => None,
+        };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
         let vectors = zips.is_none() || program.reads_vectors();
         let y = match vectors {
             true => Rows::by_strip(low, job.other(), lanes, weights),
             false => Rows::numbers(other, weights),
         };
-        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, sums, unit }, zips)
+        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, lines, sums, unit }, zips)
     }
     /// The same engine, which leaves a tile when `stop` is set.
     pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
@@ -208,11 +213,26 @@ pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: b
     if plan.family == "vm" {
         return None;
     }
-    let number = plan.isa as u64 * 2 + u64::from(given);
-    low.made
-        .get(number, || Code::compile(low, program, plan.isa, given, jit::Sums::None).ok().map(Arc::new))
-        .as_ref()
-        .clone()
+    code_for(plan, low, program, given, Results::Blocks)
+}
+
+/// Code that leaves results so, compiled once and kept with `low`.
+fn code_for<T: Real>(
+    plan: &Plan,
+    low: &Lowered,
+    program: &Program,
+    given: bool,
+    results: Results,
+) -> Option<Arc<Code<T>>> {
+    let number = (plan.isa as u64 * 4 + results as u64) * 2 + u64::from(given);
+    low.made.get(number, || Code::compile(low, program, plan.isa, given, results).ok().map(Arc::new)).as_ref().clone()
+}
+
+/// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing else is asked for.
+fn is_plain(job: &Job) -> bool {
+    let [fold @ (Fold::Matrix { .. } | Fold::Condensed { .. })] = job.folds.as_slice() else { return false };
+    let mirrored = matches!(fold, Fold::Matrix { .. }) && job.space.is_half();
+    job.near_root.is_none() && job.nan != NanPolicy::Skip && job.cell.is_none() && !mirrored
 }
 
 /// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
@@ -273,6 +293,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
         // Pieces are put in canonical order after, whatever the order of blocks.
+        if let Some(code) = &self.engine.vm.lines {
+            return self.lines(code, tile, sink);
+        }
         self.columns = tile.cols.clone();
         self.summed.clear();
         for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {
@@ -281,6 +304,33 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
         }
         push_pieces(&mut self.states, std::mem::take(&mut self.made));
+        Ok(())
+    }
+    /// A tile of a plain matrix, by lines of several blocks of columns of a few rows.
+    fn lines(&mut self, code: &Code<T>, tile: &Tile, sink: &dyn Sink) -> Result<()> {
+        let job = self.engine.job;
+        let (long, rows) = (jit::line(size_of::<T>()), code.rows());
+        for first in tile.rows.clone().step_by(rows) {
+            let rows = first..tile.rows.end.min(first + rows);
+            self.engine.go_on()?;
+            for start in (tile.cols.start / BLOCK * BLOCK..tile.cols.end).step_by(long) {
+                let cols = start.max(tile.cols.start)..tile.cols.end.min(start + long);
+                if job.space.is_half() && cols.end <= rows.start {
+                    continue;
+                }
+                self.engine.vm.line(&mut self.scratch, &rows, start / BLOCK, cols.end - start);
+                for i in rows.clone() {
+                    self.unvisited(i, &cols, sink)?;
+                    for run in job.space.columns(i, &cols).into_iter().filter(|run| !run.is_empty()) {
+                        let values = &self.scratch.line(i - rows.start)[run.start - start..run.end - start];
+                        if let Some((_, at)) = place(job, &job.folds[0], i, run.start) {
+                            sink.put(0, at, T::values(values))?;
+                        }
+                        self.tally.counted += run.len() as u64;
+                    }
+                }
+            }
+        }
         Ok(())
     }
     fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
@@ -393,13 +443,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense(&mut self, i: usize, jb: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let (job, first) = (self.engine.job, jb * BLOCK);
-        let n = job.space.n;
         for (at, fold) in job.folds.iter().enumerate() {
-            let (root, offset) = match fold {
-                Fold::Matrix { root } => (*root, i * job.space.m + run.start),
-                Fold::Condensed { root } => (*root, n * i - i * (i + 1) / 2 + run.start - i - 1),
-                _ => continue,
-            };
+            let Some((root, offset)) = place(job, fold, i, run.start) else { continue };
             let lanes = &self.scratch.root(root)[0][run.start - first..run.end - first];
             let held = self.without_far(lanes, run.start - first);
             let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
@@ -509,6 +554,15 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 _ => {}
             }
         }
+    }
+}
+
+/// The values of a matrix, and the place of cell (`i`, `j`).
+fn place(job: &Job, fold: &Fold, i: usize, j: usize) -> Option<(usize, usize)> {
+    match fold {
+        Fold::Matrix { root } => Some((*root, i * job.space.m + j)),
+        Fold::Condensed { root } => Some((*root, job.space.n * i - i * (i + 1) / 2 + j - i - 1)),
+        _ => None,
     }
 }
 

@@ -37,10 +37,10 @@ struct Run {
 }
 
 impl<T: Element> Lines<T> {
-    /// The run that ends at `at`. Blocks come row by row, so it is mostly the one used last or the next.
+    /// The run that ends at `at`. Rows come one after another, so it is mostly the one used last or the next, or not long ago.
     fn find(&self, fold: usize, at: usize) -> Option<usize> {
         let ends = |n: &usize| self.runs.get(*n).is_some_and(|r| r.fold == fold && r.start + r.len == at);
-        [self.last, self.last + 1].into_iter().find(ends).or_else(|| (0..self.runs.len()).find(ends))
+        [self.last, self.last + 1].into_iter().find(ends).or_else(|| (0..self.runs.len()).rev().find(ends))
     }
     fn append(&mut self, fold: usize, at: usize, run: &[T]) {
         let known = self.find(fold, at).filter(|n| self.runs[*n].len + run.len() <= self.longest);

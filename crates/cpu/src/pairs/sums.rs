@@ -3,16 +3,12 @@
 //! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane adds the values
 //! of a span of blocks in single precision, 64 of them, before they are widened.
 
-use super::lanes::Real;
-use super::program::Program;
 use super::zips::Dense;
-use crate::jit::{Code, SUM, Sums};
+use crate::jit::SUM;
 use crate::simd::{Isa, Kernel, Lanes};
-use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
-use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Cells, Job};
-use zipfold_plan::{Plan, SPAN};
+use zipfold_plan::SPAN;
 
 /// Numbers in the lanes of a sum.
 pub const fn lanes<T>() -> usize {
@@ -51,20 +47,6 @@ pub fn scaled(weights: &[f64]) -> (Vec<f64>, f64) {
     let least = weights.iter().map(|w| w.abs()).filter(|w| *w > 0.0).fold(1.0, f64::min);
     let unit = 2f64.powi(least.log2().floor() as i32);
     (weights.iter().map(|w| w / unit).collect(), unit)
-}
-
-/// The code that adds the results of `program` up, compiled once and kept with `low`: each times the number behind the
-/// hoisted ones of its column, where `weighted`.
-pub fn compiled<T: Real>(
-    plan: &Plan,
-    low: &Lowered,
-    program: &Program,
-    given: bool,
-    weighted: bool,
-) -> Option<Arc<Code<T>>> {
-    let number = 64 + plan.isa as u64 * 4 + u64::from(given) + 2 * u64::from(weighted);
-    let sums = if weighted { Sums::Weighted } else { Sums::Plain };
-    low.made.get(number, || Code::compile(low, program, plan.isa, given, sums).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes); the sums become

@@ -24,7 +24,7 @@ pub struct Scratch<T> {
     pub zips: Block<T>,
     /// First row of the block.
     pub zip_first: usize,
-    /// Results by row of the group, number and lane; where the numbers of a root begin, and their end.
+    /// Results by row of the group, number and lane, or by row and lane of a line; where the numbers of a root begin, and their end.
     out: Block<T>,
     firsts: Vec<usize>,
     /// The block and the rows that `out` holds, and the current one of these.
@@ -60,6 +60,11 @@ impl<T: Real> Scratch<T> {
     pub fn firsts(&self) -> &[usize] {
         &self.firsts
     }
+    /// Values of the row in place `at`, as [`Vm::line`] left them.
+    pub fn line(&self, at: usize) -> &[T] {
+        let long = jit::line(size_of::<T>());
+        &self.out[at * long..][..long]
+    }
     /// Forgets results: recognised reductions of another block are given.
     pub fn forget(&mut self, zip_first: usize) {
         (self.held, self.zip_first) = (None, zip_first);
@@ -83,6 +88,8 @@ pub struct Vm<'j, T> {
     pub isa: Isa,
     /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.
     pub code: Option<Arc<Code<T>>>,
+    /// The program compiled to store its results in lines, where a matrix takes them as they come.
+    pub lines: Option<Arc<Code<T>>>,
     /// The program compiled to add its results up, where nothing else is asked for.
     pub sums: Option<Arc<Code<T>>>,
     /// The unit of these sums, a power of two.
@@ -102,7 +109,18 @@ impl<'j, T: Real> Vm<'j, T> {
     /// One that has no rows, of a job that others evaluate.
     pub fn idle(low: &'j Lowered, isa: Isa) -> Self {
         let none = || Rows::empty(low.dim, 0, 0);
-        Vm { low, program: compile(low), x: none(), y: none(), cell: None, isa, code: None, sums: None, unit: 1.0 }
+        Vm {
+            low,
+            program: compile(low),
+            x: none(),
+            y: none(),
+            cell: None,
+            isa,
+            code: None,
+            lines: None,
+            sums: None,
+            unit: 1.0,
+        }
     }
     /// Fresh registers.
     pub fn scratch(&self) -> Scratch<T> {
@@ -116,16 +134,18 @@ impl<'j, T: Real> Vm<'j, T> {
         let group = self.group(numbers);
         let periodic = if self.program.periodic { self.low.dim } else { 0 };
         let registers = if self.code.is_some() { 0 } else { self.program.registers };
+        let codes = [&self.code, &self.lines, &self.sums];
+        let lines = self.lines.as_ref().map_or(0, |code| code.rows() * jit::line(size_of::<T>()));
         Scratch {
             registers: (0..registers).map(|_| Some(lanes())).collect(),
             zips: Block::zeros(0),
             zip_first: 0,
             deltas: Block::zeros(group * periodic * BLOCK),
-            out: Block::zeros(group * numbers * BLOCK),
+            out: Block::zeros((group * numbers * BLOCK).max(lines)),
             firsts,
             held: None,
             current: 0,
-            frame: Block::zeros([&self.code, &self.sums].into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
+            frame: Block::zeros(codes.into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
             sums: Block::zeros(if self.sums.is_some() { BLOCK * numbers * sums::lanes::<T>() } else { 0 }),
         }
     }
@@ -153,6 +173,16 @@ impl<'j, T: Real> Vm<'j, T> {
                 scratch.held = Some((block, rows));
             }
             None => self.interpret(scratch, row, block),
+        }
+    }
+    /// Evaluates `rows`, at most as many as the code of lines takes side by side, against so many `lanes` from block `block`
+    /// on, at most a line; then read [`Scratch::line`].
+    pub fn line(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: usize) {
+        let Some(code) = &self.lines else { return };
+        let together = if self.y.is_seamless() { lanes.div_ceil(BLOCK).max(1) } else { 1 };
+        for first in (0..lanes.div_ceil(BLOCK)).step_by(together) {
+            let out = s.out[first * BLOCK..].as_mut_ptr();
+            self.run(code, s, rows, block + first, &(0..(together * BLOCK).min(lanes - first * BLOCK)), out);
         }
     }
     /// Adds the results of `rows`, at most [`BLOCK`], against the whole of `blocks` of y to the sums: by row, number and lane.

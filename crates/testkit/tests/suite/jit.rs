@@ -2,7 +2,7 @@
 //! be, for more rows than a tile, on every instruction set. 2 000 formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
 use std::sync::Arc;
-use zipfold::cpu::jit::{Code, Sums};
+use zipfold::cpu::jit::{Code, Results};
 use zipfold::cpu::pairs::engine::compiled;
 use zipfold::cpu::pairs::program::compile;
 use zipfold::pairs;
@@ -10,7 +10,7 @@ use zipfold::plan::{Isa, Machine, Settings};
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Data, Job, Precision, Table, describe, oracle};
+use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, difference, same};
 use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
 use zipfold_testkit::{Lcg, formulas};
@@ -38,7 +38,7 @@ fn by(family: &str, isa: &'static str, problem: &Problem, job: &Job) -> Vec<Numb
 /// Whether code is made for the formula: an engine that gets none goes step by step.
 fn made(isa: &str, job: &Job) -> Result<(), &'static str> {
     let isa = if isa == "avx512" { Isa::Avx512 } else { Isa::Avx2 };
-    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false, Sums::None).map(|_| ())
+    Code::<f64>::compile(&job.low, &compile(&job.low), isa, false, Results::Blocks).map(|_| ())
 }
 
 /// A random formula of rows of a random length, and its job.
@@ -58,7 +58,11 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
         true => FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None },
         false => FoldSpec::Matrix {},
     };
-    let asked = pairs(&x).with(&y).formula(&text).fold(fold);
+    // A matrix alone is stored by lines of several blocks, one beside another fold by blocks.
+    let mut asked = pairs(&x).with(&y).formula(&text).fold(fold);
+    if round.is_multiple_of(2) {
+        asked = asked.fold(FoldSpec::Reduce { op: RowOp::Max, along: Along::Row, weights: None });
+    }
     let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
     let job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).ok()?;
     Some((text, problem, job))
@@ -90,6 +94,38 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
         done += 1;
         if done == wanted {
             break;
+        }
+    }
+}
+
+/// Of more columns than a line has, whatever the cells and tiles; with two numbers of a column, which do not go on from block
+/// to block.
+#[test]
+fn lines_of_matrices_have_the_bits_of_the_oracle() {
+    let mut lcg = Lcg::new(48);
+    let formulas = ["sqrt(sum((x - y)^2))", "sum(abs(x - y)) / (sum(y * y) + max(y)) + sum(x)"];
+    let kinds = [Cells::Cross, Cells::Square, Cells::Ordered, Cells::Triangle, Cells::Diagonal];
+    for (at, cells) in [1, 2].into_iter().flat_map(|dim| kinds.map(|cells| (dim, cells))) {
+        let formula = formulas[at % 2];
+        let x = rows(&mut lcg, 700, 1 + 2 * at, true);
+        let y = (cells == Cells::Cross).then(|| rows(&mut lcg, 1300, 1 + 2 * at, false));
+        let asked = match &y {
+            Some(y) => pairs(&x).with(y),
+            None => pairs(&x).cells(cells),
+        };
+        let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
+        let fold = if cells == Cells::Triangle { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
+        let asked = asked.formula(if half { formulas[0] } else { formula }).fold(fold);
+        let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
+        let job = describe(&problem, Data { x: x.clone(), y: y.clone(), weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let tilings = [(1024, 1024, "row"), (128, 128, "hilbert"), (256, 640, "snake")];
+        for (isa, (rows, cols, order)) in isas().into_iter().flat_map(|isa| tilings.map(|tiling| (isa, tiling))) {
+            let set = [("tile.rows", rows.to_string()), ("tile.cols", cols.to_string()), ("order", order.to_string())];
+            let settings: Settings = set.map(|(key, value)| (key.to_string(), value)).into();
+            let got = on_engine(&problem, &job, &Variant { settings, ..plain(isa, 2, 0) }).unwrap();
+            let odd = difference(&got[0], &wanted[0], same);
+            assert!(odd.is_none(), "{isa} {cells:?} {rows} × {cols}: {}", odd.unwrap_or_default());
         }
     }
 }

@@ -93,6 +93,7 @@ impl<'j> Boxes<'j> {
             cell: job.cell.as_ref(),
             isa: plan.isa,
             code,
+            lines: None,
             sums: None,
             unit: 1.0,
         };
