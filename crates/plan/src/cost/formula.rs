@@ -71,9 +71,12 @@ fn binary(op: Binary, constant: Option<f64>) -> Mix {
     }
 }
 
-/// Operations of a recognised reduction where the formula's own code computes it.
-fn of_form(form: ZipForm) -> Mix {
+/// Operations of a recognised reduction where the formula's own code computes it; in single precision a product and its
+/// addition are one.
+fn of_form(form: ZipForm, single: bool) -> Mix {
     match form {
+        ZipForm::Dot if single => plain(1.0),
+        ZipForm::SqDiff if single => plain(1.6),
         ZipForm::Dot | ZipForm::Differ => plain(2.0),
         ZipForm::L1 | ZipForm::SqDiff | ZipForm::Chebyshev => plain(3.0),
         ZipForm::Lp3 => plain(5.0),
@@ -81,7 +84,8 @@ fn of_form(form: ZipForm) -> Mix {
 }
 
 /// Operations once a component, and once a pair.
-fn mixes(job: &Job, given: bool) -> [Mix; 2] {
+fn mixes(work: &Work<'_>) -> [Mix; 2] {
+    let (job, given, single) = (work.job, work.family == "dense", work.is_single());
     let low = &job.low;
     let sum = |ids: &[Id]| ids.iter().map(|id| of_node(job, *id)).fold(Mix::default(), Mix::plus);
     let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
@@ -91,8 +95,8 @@ fn mixes(job: &Job, given: bool) -> [Mix; 2] {
         let mut own = false;
         for (form, id) in forms {
             own |= form.is_none();
-            let more =
-                form.map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form) });
+            let more = form
+                .map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form, single) });
             component = component.plus(more);
         }
         if own {
@@ -110,20 +114,21 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
 
 /// Cycles of one vector of pairs.
 pub(super) fn vector(work: &Work<'_>) -> f64 {
-    let [component, pair] = mixes(work.job, work.family == "dense");
+    let [component, pair] = mixes(work);
     let dim = work.job.low.dim as f64;
     if work.family == "vm" {
         let all = component.times(dim).plus(pair);
         return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes();
     }
     let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
-    let step = if component == Mix::default() { 0.0 } else { work.rates().step };
+    let looped = component != Mix::default() && work.job.low.dim > rates::WRITTEN_OUT;
+    let step = if looped { work.rates().step } else { 0.0 };
     (one(component) + step) * dim + one(pair) + work.rates().step
 }
 
 /// The formula of all pairs.
 pub(super) fn term(work: &Work<'_>) -> Term {
-    let [component, pair] = mixes(work.job, work.family == "dense");
+    let [component, pair] = mixes(work);
     let all = component.times(work.job.low.dim as f64).plus(pair);
     let rates = work.rates();
     let parts = [
