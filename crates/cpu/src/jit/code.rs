@@ -141,7 +141,8 @@ impl Maker<'_> {
         let mut last = Err("no tile fits registers and addresses");
         for (at, shape) in shapes.iter().enumerate() {
             let geo = self.geometry::<T>(*shape);
-            let Some((list, placement, spare)) = self.placed(geo) else { continue };
+            let abreast = self.placed(geo, true).filter(|(_, placement, _)| !placement.in_memory);
+            let Some((list, placement, spare)) = abreast.or_else(|| self.placed(geo, false)) else { continue };
             let good = placement.spilled == 0 && list.insts.len() <= LONGEST && placement.frame <= tile::FRAME / 16;
             let good = good && encode::fits(&list);
             if !good && at + 1 < shapes.len() {
@@ -176,9 +177,9 @@ impl Maker<'_> {
         }
     }
     /// The listing of a tile with its registers, and the first register kept free.
-    fn placed(&mut self, geo: Geometry) -> Option<(ir::Listing, registers::Placement, u8)> {
+    fn placed(&mut self, geo: Geometry, abreast: bool) -> Option<(ir::Listing, registers::Placement, u8)> {
         for truths in [false, true] {
-            let (list, frame) = tile::tile(self.steps, geo, &mut self.pool, truths);
+            let (list, frame) = tile::tile(self.steps, geo, &mut self.pool, truths, abreast);
             let all = if geo.wide { 32 } else { 16 };
             for vectors in [all, all - 3] {
                 let supply = registers::Supply { vectors, masks: (1, 8) };

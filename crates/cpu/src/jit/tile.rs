@@ -60,10 +60,12 @@ pub struct Tile<'s> {
     first: bool,
     /// Whether truth values become numbers at once, where masks run out.
     pub truths: bool,
+    abreast: bool,
 }
 
-/// Writes the tile out: its instructions, and the bytes of its frame.
-pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> (Listing, i64) {
+/// Writes the tile out: its instructions, and the bytes of its frame. Instances go `abreast`, step by step, where registers
+/// hold what all of them have under way: the processor then finds more to do while one waits.
+pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool, abreast: bool) -> (Listing, i64) {
     let mut tile = Tile {
         steps,
         geo,
@@ -83,6 +85,7 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool) -> 
         strip: 0,
         first: false,
         truths,
+        abreast,
     };
     tile.list.push(Op::Strips, NONE, [Arg::No; 3]);
     tile.list.push(Op::Start(0), NONE, [Arg::No; 3]);
@@ -426,7 +429,10 @@ impl Tile<'_> {
         while !rest.is_empty() {
             let cut = rest.iter().position(|s| call(s, target).is_some()).unwrap_or(rest.len());
             let (segment, after) = rest.split_at(cut);
-            self.each(|t| segment.iter().for_each(|s| t.step(s, folds)));
+            match self.abreast {
+                true => segment.iter().for_each(|s| self.each(|t| t.step(s, folds))),
+                false => self.each(|t| segment.iter().for_each(|s| t.step(s, folds))),
+            }
             rest = after;
             if let Some((Step::Inst(inst, of), next)) = rest.split_first() {
                 if let Some(function) = call(&Step::Inst(*inst, *of), target)
