@@ -205,6 +205,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
         let lengths = self.walls::<S, P>(s);
         let far = s.splat(self.binner.far());
         let mut visited = 0;
+        // Ends in registers: as numbers of the queue they went through memory from vector to vector.
+        let mut ends = queue.ends();
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
@@ -215,10 +217,12 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 let near = lives[a] & !s.bits(s.le(far, r2));
-                queue.push(s, r2, (piece.i + a, j), near);
+                // SAFETY: the caller sees to it that the queue has room for what four anchors add.
+                unsafe { ends.push(s, r2, (piece.i + a, j), near) };
                 visited += u64::from(lives[a].count_ones());
             }
         }
+        queue.go_on(&ends);
         visited
     }
 
@@ -408,20 +412,44 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
     }
 }
 
-impl<T: Near> Queue<T> {
+/// Where a queue goes on.
+struct Ends<T> {
+    r2: *mut T,
+    len: u32,
+    from: *mut From,
+}
+
+impl<T: Near> Ends<T> {
     /// Adds the lanes of a vector whose bits are set: pairs of a row with columns from `j` on.
+    ///
+    /// # Safety
+    /// The queue has room for a vector.
     #[inline(always)]
-    fn push<S: Lanes<T>>(&mut self, s: S, r2: S::V, (i, j): (usize, usize), bits: u32) {
-        debug_assert!(self.len <= QUEUE - S::N && self.vectors < QUEUE);
-        // SAFETY: there are never more than QUEUE, and 16 ≥ N places behind; a vector queues one pair or more.
+    unsafe fn push<S: Lanes<T>>(&mut self, s: S, r2: S::V, (i, j): (usize, usize), bits: u32) {
+        // SAFETY: 16 ≥ N places lie behind the room of a queue; a vector that moves `from` on queues one pair or more.
         unsafe {
-            s.store_compressed(r2, bits, self.r2.as_mut_ptr().add(self.len));
-            let from = From { i: i as u32, j: j as u32, bits, start: self.len as u32 };
-            self.from.as_mut_ptr().add(self.vectors).write(from);
+            s.store_compressed(r2, bits, self.r2.add(self.len as usize));
+            self.from.write(From { i: i as u32, j: j as u32, bits, start: self.len });
+            self.from = self.from.add(usize::from(bits != 0));
         }
-        self.vectors += usize::from(bits != 0);
-        self.len += bits.count_ones() as usize;
-        self.all += u64::from(bits.count_ones());
+        self.len += bits.count_ones();
+    }
+}
+
+impl<T: Near> Queue<T> {
+    /// Where it ends.
+    #[inline(always)]
+    fn ends(&mut self) -> Ends<T> {
+        debug_assert!(self.len <= QUEUE - ROOM && self.vectors <= self.len);
+        let from = self.from[self.vectors..].as_mut_ptr();
+        Ends { r2: self.r2.as_mut_ptr(), len: self.len as u32, from }
+    }
+    /// Takes in what was added.
+    #[inline(always)]
+    fn go_on(&mut self, ends: &Ends<T>) {
+        let added = (ends.from as usize - self.from.as_ptr() as usize) / size_of::<From>();
+        self.all += u64::from(ends.len) - self.len as u64;
+        (self.len, self.vectors) = (ends.len as usize, added);
     }
     /// The pair in a place of the queue.
     fn pair(&self, at: usize) -> (usize, usize) {
