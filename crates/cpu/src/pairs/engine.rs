@@ -135,11 +135,12 @@ impl<'j, T: Element> Engine<'j, T> {
             && low.dim >= zips::WORTH
             && job.space.n > 0
             && job.space.m > 0;
-        let clean = job.nan == NanPolicy::Error;
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
         let own = dense && job.y.is_none() && low.is_mirrored();
         let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
         let other = made.as_ref().unwrap_or(&x);
+        // Of finite rows no difference is NaN.
+        let clean = || job.nan == NanPolicy::Error || (x.is_finite() && other.is_finite());
         let zips = if dense { Zips::pack(low, &program, &x, other, clean) } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && sums::serve::<T>(job);

@@ -201,6 +201,10 @@ impl<T: Real> Rows<T> {
         let data = self.rows.get(number * self.dim..).unwrap_or(&[]);
         pack(data, self.count(), self.dim, stride)
     }
+    /// Whether all components of rows that lie one after another are finite.
+    pub fn is_finite(&self) -> bool {
+        self.rows.par_chunks(1 << 16).all(|part| part.iter().fold(true, |all, v| all & v.wide().is_finite()))
+    }
     /// Rows, one after another, that have vectors.
     pub fn count(&self) -> usize {
         self.rows.len() / (self.streams * self.dim).max(1)

@@ -78,11 +78,17 @@ pub struct Zips<T> {
 
 impl<T: Dense> Zips<T> {
     /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach a maximum.
-    pub fn pack(low: &Lowered, program: &Program, x: &Rows<T>, y: &Rows<T>, clean: bool) -> Option<Self> {
+    pub fn pack(
+        low: &Lowered,
+        program: &Program,
+        x: &Rows<T>,
+        y: &Rows<T>,
+        clean: impl FnOnce() -> bool,
+    ) -> Option<Self> {
         let accs: Vec<(ZipReduce, usize, usize)> =
             program.stages.iter().flat_map(|s| &s.accs).filter_map(form).collect();
         let chebyshev = accs.iter().any(|a| a.0 == ZipReduce::Chebyshev);
-        if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean) {
+        if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean()) {
             return None;
         }
         let countable = |side: usize| -> Vec<bool> {

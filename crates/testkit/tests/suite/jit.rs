@@ -297,6 +297,40 @@ fn sums_of_rows_that_fail_are_those_of_the_oracle() {
     }
 }
 
+/// The largest difference of long rows, which dense kernels take where no NaN can be passed over.
+#[test]
+fn largest_differences_of_rows_that_are_not_finite_are_those_of_the_oracle() {
+    let mut lcg = Lcg::new(49);
+    for (odd, nan) in [None, Some(f64::NAN), Some(f64::INFINITY)]
+        .into_iter()
+        .flat_map(|odd| [NanPolicy::Propagate, NanPolicy::Skip].map(|nan| (odd, nan)))
+    {
+        let mut items: Vec<f64> = (0..150 * 20).map(|_| lcg.between(-3.0, 3.0)).collect();
+        if let Some(odd) = odd {
+            (items[5 * 20 + 3], items[77 * 20 + 3]) = (odd, odd);
+        }
+        let (x, y) = (Table::f64(150, 20, items).unwrap(), rows(&mut lcg, 200, 20, false));
+        for y in [None, Some(y)] {
+            let asked = match &y {
+                Some(y) => pairs(&x).with(y),
+                None => pairs(&x).cells(Cells::Square),
+            };
+            let fold = FoldSpec::Reduce { op: RowOp::Max, along: Along::Row, weights: None };
+            let asked = asked.formula("max(abs(x - y))").fold(FoldSpec::Matrix {}).fold(fold);
+            let problem = Problem { nan, ..asked.problem().clone() };
+            let job = describe(&problem, Data { x: x.clone(), y: y.clone(), weights: vec![] }).unwrap();
+            let wanted = numbers(&job, &oracle::run(&job).unwrap());
+            for isa in isas() {
+                let got = on_engine(&problem, &job, &plain(isa, 2, 0)).unwrap();
+                for (got, wanted) in got.iter().zip(&wanted) {
+                    let odd = difference(got, wanted, same);
+                    assert!(odd.is_none(), "{isa} {nan:?} {odd:?}: {}", odd.clone().unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_in_single_precision_do_not_depend_on_tiles() {
     let mut lcg = Lcg::new(43);
