@@ -235,7 +235,7 @@ impl RowPiece {
         }
         true
     }
-    /// Sums a run of unweighted values of one row, number `part` of each, in eight fixed lanes (lane = column modulo 8).
+    /// Sums a run of values (or products with weights) of one row, number `part` of each, in eight fixed lanes (lane = column modulo 8).
     pub fn absorb_sum(&mut self, fold: &RowFold, row: usize, part: usize, first: usize, values: &[f64]) {
         let mut lanes = [0.0; 8];
         let lead = (8 - first % 8) % 8;

@@ -1,5 +1,5 @@
-//! From steps to instructions of a tile: the formula for R rows of x and S vectors of lanes of y, one instance after
-//! another; what instances share (lanes of y, constants) is loaded once.
+//! From steps to instructions of a tile: the formula for R rows of x and S vectors of lanes of y, instances abreast where
+//! registers hold them, else one after another; what instances share (lanes of y, constants) is loaded once.
 //!
 //! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
 

@@ -140,7 +140,7 @@ impl<'j, T: Element> Engine<'j, T> {
         let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
         let other = made.as_ref().unwrap_or(&x);
         // Of finite rows no difference is NaN.
-        let clean = || job.nan == NanPolicy::Error || (x.is_finite() && other.is_finite());
+        let clean = || x.is_finite() && other.is_finite();
         let zips = if dense { Zips::pack(low, &program, &x, other, clean) } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && sums::serve::<T>(job);
@@ -293,10 +293,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
     }
     fn tile(&mut self, tile: &Tile, sink: &dyn Sink) -> Result<()> {
-        // Pieces are put in canonical order after, whatever the order of blocks.
         if let Some(code) = &self.engine.vm.lines {
             return self.lines(code, tile, sink);
         }
+        // Pieces are put in canonical order after, whatever the order of blocks.
         self.columns = tile.cols.clone();
         self.summed.clear();
         for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {

@@ -42,7 +42,7 @@ macro_rules! sub_at {
             // SAFETY: the caller's promise; nothing else is read, and nothing written.
             unsafe {
                 asm!($sub, out = lateout(zmm_reg) out, a = in(zmm_reg) a, p = in(reg) p,
-                    options(pure, readonly, nostack, preserves_flags));
+                    options(pure, readonly, nostack));
             }
             out
         }
@@ -57,7 +57,7 @@ macro_rules! sub_at {
             // SAFETY: the caller's promise; nothing else is read, and nothing written.
             unsafe {
                 asm!($fused, out = inout(zmm_reg) out, one = in(zmm_reg) one, p = in(reg) p,
-                    options(pure, readonly, nostack, preserves_flags));
+                    options(pure, readonly, nostack));
             }
             out
         }
