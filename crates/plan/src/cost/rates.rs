@@ -1,8 +1,8 @@
 //! What the terms of the cost model take: cycles of one core, and bytes a second of the machine.
 //!
 //! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz; the
-//! records are `bench/records/epyc-2core/2026-11-21-predictions.md` and `2026-11-22-broadcasts.md`. Those of AVX2 and of the scalar set are
-//! estimates from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as many cycles:
+//! records are `bench/records/epyc-2core/2026-11-21-predictions.md` and `2026-11-22-broadcasts.md` (where powers, boxes and the
+//! mesh were scaled to the ratios seen, not measured alone). Those of AVX2 and of the scalar set are estimates from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as many cycles:
 //! its clock, its cores and its lanes scale the times.
 
 use crate::machine::Isa;

@@ -6,7 +6,7 @@ use crate::simd::{Element, Lanes};
 /// compiler cannot see through, for `Lanes::sub_on_mul`.
 pub(crate) trait Step: Copy + Send + Sync {
     /// Slices combine by maximum, not by sum.
-    const MAX: bool = false;
+    const MAX: bool;
     /// The step; `EXACT` forbids contraction.
     ///
     /// # Safety
@@ -20,106 +20,42 @@ pub(crate) trait Step: Copy + Send + Sync {
     ) -> S::V;
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct L1;
-#[derive(Clone, Copy)]
-pub(crate) struct SqDiff;
-#[derive(Clone, Copy)]
-pub(crate) struct Dot;
-#[derive(Clone, Copy)]
-pub(crate) struct Chebyshev;
-#[derive(Clone, Copy)]
-pub(crate) struct Lp3;
-#[derive(Clone, Copy)]
-pub(crate) struct Differ;
-
-impl Step for L1 {
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        let t = unsafe { s.sub_on_mul_at(one, y, x) };
-        s.add(acc, s.abs(t))
-    }
+/// A form: its documentation, its name, whether slices combine by maximum, and the step.
+macro_rules! form {
+    ($doc:literal, $name:ident, $max:literal, |$s:ident, $one:ident, $acc:ident, $x:ident, $y:ident, $exact:ident| $step:expr) => {
+        #[doc = $doc]
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
+        impl Step for $name {
+            const MAX: bool = $max;
+            #[inline(always)]
+            unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
+                $s: S,
+                $one: S::V,
+                $acc: S::V,
+                $x: *const T,
+                $y: S::V,
+            ) -> S::V {
+                let $exact = EXACT;
+                // SAFETY: the caller's promise.
+                unsafe { $step }
+            }
+        }
+    };
 }
-
-impl Step for SqDiff {
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        _one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        let t = unsafe { s.sub_at(y, x) };
-        if EXACT { s.add(acc, s.mul(t, t)) } else { s.mul_add(t, t, acc) }
-    }
-}
-
-impl Step for Dot {
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        _one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        let x = s.splat(unsafe { *x });
-        if EXACT { s.add(acc, s.mul(x, y)) } else { s.mul_add(x, y, acc) }
-    }
-}
-
-impl Step for Chebyshev {
-    const MAX: bool = true;
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        s.max_abs(acc, unsafe { s.sub_on_mul_at(one, y, x) })
-    }
-}
-
-impl Step for Lp3 {
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        _one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        let t = s.abs(unsafe { s.sub_at(y, x) });
-        let square = s.mul(t, t);
-        if EXACT { s.add(acc, s.mul(square, t)) } else { s.mul_add(square, t, acc) }
-    }
-}
-
-impl Step for Differ {
-    #[inline(always)]
-    unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(
-        s: S,
-        one: S::V,
-        acc: S::V,
-        x: *const T,
-        y: S::V,
-    ) -> S::V {
-        // SAFETY: the caller's promise.
-        let x = s.splat(unsafe { *x });
-        s.blend(s.eq(x, y), acc, s.add(acc, one))
-    }
-}
+form!("Σ |x − y|.", L1, false, |s, one, acc, x, y, _exact| s.add(acc, s.abs(s.sub_on_mul_at(one, y, x))));
+form!("Σ (x − y)².", SqDiff, false, |s, _one, acc, x, y, exact| {
+    let t = s.sub_at(y, x);
+    if exact { s.add(acc, s.mul(t, t)) } else { s.mul_add(t, t, acc) }
+});
+form!("Σ x·y.", Dot, false, |s, _one, acc, x, y, exact| {
+    let x = s.splat(*x);
+    if exact { s.add(acc, s.mul(x, y)) } else { s.mul_add(x, y, acc) }
+});
+form!("max |x − y|.", Chebyshev, true, |s, one, acc, x, y, _exact| s.max_abs(acc, s.sub_on_mul_at(one, y, x)));
+form!("Σ |x − y|³.", Lp3, false, |s, _one, acc, x, y, exact| {
+    let t = s.abs(s.sub_at(y, x));
+    let square = s.mul(t, t);
+    if exact { s.add(acc, s.mul(square, t)) } else { s.mul_add(square, t, acc) }
+});
+form!("Σ [x ≠ y].", Differ, false, |s, one, acc, x, y, _exact| s.blend(s.eq(s.splat(*x), y), acc, s.add(acc, one)));
