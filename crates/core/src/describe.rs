@@ -215,7 +215,7 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
                 return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
             }
             let axes = axes.iter().map(|a| axis(a, formula, scope)).collect::<Result<Vec<_>>>()?;
-            let fold = Histogram { axes, closed: *closed, weights: None, mean: *mean };
+            let fold = Histogram::new(axes, *closed, *mean);
             match fold.cells() {
                 0..=MAX_BINS => Ok(Fold::Histogram(fold)),
                 cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MAX_BINS} bins"))),
@@ -248,10 +248,10 @@ fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> 
             weigh_rows(fold, table, rows).map(Fold::Rows)
         }
         Fold::Histogram(fold) => {
-            let column = |t: &Table| (0..t.rows()).map(|r| t.get(r, 0)).collect::<Vec<f64>>();
+            let column = |t: &Table| t.elements().every(t.cols());
             check_weights(a, data.x.rows())?;
             check_weights(b, data.other().rows())?;
-            Ok(Fold::Histogram(Histogram { weights: Some([column(a), column(b)]), ..fold }))
+            Ok(Fold::Histogram(fold.weighted([column(a), column(b)])))
         }
         other => Ok(other),
     }
@@ -271,7 +271,7 @@ fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
     if width > 1 && weight_width > 1 && width != weight_width {
         return Err(Error::request(format!("values of {width} numbers and weights of {weight_width} do not fit")));
     }
-    let flat = (0..table.rows() * table.cols()).map(|at| table.elements().get(at)).collect();
+    let flat = table.elements().every(1);
     Ok(RowFold { weights: Some(flat), weight_width, ..fold })
 }
 

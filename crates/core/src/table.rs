@@ -78,6 +78,13 @@ impl Elements {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// The first element and every `step`-th after it.
+    pub fn every(&self, step: usize) -> Vec<f64> {
+        match self {
+            Elements::F32(b) => b.iter().step_by(step.max(1)).map(|v| f64::from(*v)).collect(),
+            Elements::F64(b) => b.iter().step_by(step.max(1)).copied().collect(),
+        }
+    }
     /// Element `at` widened to f64.
     pub fn get(&self, at: usize) -> f64 {
         match self {

@@ -1,5 +1,6 @@
 //! Memory for tables, rows and packed panels: zeroed by the system, aligned to cache lines.
 
+use memmap2::MmapMut;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
@@ -8,6 +9,9 @@ const ALIGNED: usize = 64;
 
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
 const LARGE: usize = 4 << 20;
+
+/// Bytes of a large page.
+const LARGE_PAGE: usize = 2 << 20;
 
 /// Numbers of which zero bits are one.
 ///
@@ -19,13 +23,54 @@ unsafe impl Plain for f32 {}
 // SAFETY: as above.
 unsafe impl Plain for f64 {}
 
+/// What holds the entries of a block.
+#[derive(Debug)]
+enum Memory {
+    /// What the allocator gave, and how; it takes it back.
+    Heap(NonNull<u8>, Layout),
+    /// Pages of the system.
+    Pages(MmapMut),
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Memory::Heap(start, layout) = self
+            && layout.size() > 0
+        {
+            // SAFETY: allocated with this layout, and dropped once.
+            unsafe { dealloc(start.as_ptr(), *layout) }
+        }
+    }
+}
+
+impl Memory {
+    /// So many zeros, of pages that nobody has touched where these are many: an allocator that uses memory again would write
+    /// zeros into it at once, on one thread.
+    fn zeros(bytes: usize, align: usize) -> Option<Self> {
+        if bytes >= LARGE {
+            let mut pages = MmapMut::map_anon(bytes.checked_next_multiple_of(LARGE_PAGE)?).ok()?;
+            large_pages(pages.as_mut_ptr(), pages.len());
+            return Some(Memory::Pages(pages));
+        }
+        let layout = Layout::from_size_align(bytes, align).ok()?;
+        // SAFETY: the layout has a size above zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Memory::Heap(start, layout))
+    }
+    fn start(&mut self) -> NonNull<u8> {
+        match self {
+            Memory::Heap(start, _) => *start,
+            Memory::Pages(pages) => NonNull::from(&mut pages[..]).cast(),
+        }
+    }
+}
+
 /// A slice that owns its memory.
 #[derive(Debug)]
 pub struct Block<T> {
     /// The first entry.
     start: NonNull<T>,
-    /// What the allocator gave, and how.
-    whole: (NonNull<u8>, Layout),
+    _memory: Memory,
     len: usize,
     capacity: usize,
 }
@@ -37,28 +82,25 @@ unsafe impl<T: Sync> Sync for Block<T> {}
 
 impl<T> Default for Block<T> {
     fn default() -> Self {
-        let none = (NonNull::dangling(), Layout::new::<()>());
-        Block { start: NonNull::dangling(), whole: none, len: 0, capacity: 0 }
+        let none = Memory::Heap(NonNull::dangling(), Layout::new::<()>());
+        Block { start: NonNull::dangling(), _memory: none, len: 0, capacity: 0 }
     }
 }
 
 impl<T: Plain> Block<T> {
-    /// `len` zeros straight from the system, where the threads that fill them fault the pages in; `None` where it has no more
-    /// memory.
+    /// `len` zeros, where large straight from the system, where the threads that fill them fault the pages in; `None` where
+    /// there is no more memory.
     pub fn try_zeros(len: usize) -> Option<Self> {
         if len == 0 {
             return Some(Self::default());
         }
-        // Alignment by the allocator would write the zeros at once, on one thread.
         let bytes = len.checked_mul(size_of::<T>())?.checked_add(ALIGNED)?;
-        let layout = Layout::from_size_align(bytes, align_of::<T>()).ok()?;
-        // SAFETY: the layout has a size above zero.
-        let whole = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        large_pages(whole.as_ptr(), bytes);
+        let mut memory = Memory::zeros(bytes, align_of::<T>())?;
+        let whole = memory.start();
         let skip = whole.as_ptr().align_offset(ALIGNED).min(ALIGNED);
-        // SAFETY: `skip` is at most the bytes that the layout has beyond the entries, and a multiple of the type's alignment.
+        // SAFETY: `skip` is at most the bytes that the memory has beyond the entries, and a multiple of the type's alignment.
         let start = unsafe { whole.add(skip) }.cast::<T>();
-        Some(Block { start, whole: (whole, layout), len, capacity: len })
+        Some(Block { start, _memory: memory, len, capacity: len })
     }
     /// The same; where the system has no more memory the program ends as a vector would end it.
     pub fn zeros(len: usize) -> Self {
@@ -79,15 +121,6 @@ impl<T: Plain> Block<T> {
             *self = Self::zeros(len);
         }
         self.len = self.capacity;
-    }
-}
-
-impl<T> Drop for Block<T> {
-    fn drop(&mut self) {
-        if self.whole.1.size() > 0 {
-            // SAFETY: allocated with this layout, and dropped once.
-            unsafe { dealloc(self.whole.0.as_ptr(), self.whole.1) }
-        }
     }
 }
 

@@ -26,7 +26,7 @@ fn are_plain(h: &Histogram, cells: Cells) -> bool {
     let usable = |unit: f64| unit.is_finite() && unit > 0.0;
     let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
     let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
-    usable(h.weight_unit()) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
+    usable(h.weight_unit) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
 }
 
 /// The binned root is Σ (x − y)² of the raw rows.

@@ -18,6 +18,7 @@ pub mod reading;
 pub mod run;
 pub mod shards;
 pub mod slices;
+mod units;
 
 pub use library::{Pairs, pairs};
 pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};

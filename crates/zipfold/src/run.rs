@@ -3,7 +3,7 @@
 use crate::device::Worker;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
-use rayon::prelude::*;
+use crate::units::{Then, in_order};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,9 +38,9 @@ pub struct Options<'a> {
     pub checkpoint_every: Duration,
     /// Go on from the checkpoint, if there is one.
     pub resume: bool,
-    /// Told after every wave of units.
+    /// Told after every unit.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Stops the run at the next wave.
+    /// Stops the run before the next unit, or within a unit where nothing is kept for a resumption.
     pub stop: Option<&'a AtomicBool>,
     /// Where to run.
     pub device: crate::device::Wanted,
@@ -256,7 +256,7 @@ fn run_typed<T: Typed>(
     };
     let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let workers = Workers::of(job, &plan)?;
-    // A wave that ends early would lose what a checkpoint at its end keeps.
+    // A unit that ends early would lose what a checkpoint after it keeps.
     let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let engine = workers.install(|| Worker::<T>::load(job, &plan, device))?.until(at_once);
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
@@ -299,7 +299,7 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
         if dense > 0 && matches!(target, Target::Memory) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
-        let copies = if matches!(fold, Fold::Histogram(_)) { 1 + wave_units(plan) as u64 } else { 1 };
+        let copies = if matches!(fold, Fold::Histogram(_)) { 1 + units_ahead(plan) as u64 } else { 1 };
         held.push(options.budget.reserve(fold.bytes(n, m).saturating_mul(copies), "the result and its partials")?);
     }
     Ok(held)
@@ -314,21 +314,26 @@ enum Place<T: Shared> {
 
 struct Places<T: Shared> {
     items: Vec<Place<T>>,
-    /// What units in progress have found.
-    found: Mutex<Vec<Reservation>>,
     budget: Budget,
 }
 
-impl<T: Typed> Sink for Places<T> {
+/// The places as one unit sees them.
+struct UnitPlaces<'a, T: Shared> {
+    all: &'a Places<T>,
+    /// For what the unit has found.
+    found: Mutex<Vec<Reservation>>,
+}
+
+impl<T: Typed> Sink for UnitPlaces<'_, T> {
     fn hold(&self, bytes: u64) -> Result<()> {
-        let more = self.budget.reserve(bytes, "the matches found so far")?;
+        let more = self.all.budget.reserve(bytes, "the matches found so far")?;
         if let Ok(mut found) = self.found.lock() {
             found.push(more);
         }
         Ok(())
     }
     fn gathers(&self) -> bool {
-        self.items.iter().any(|place| match place {
+        self.all.items.iter().any(|place| match place {
             Place::File(_) => true,
             Place::Memory(matrix) => matrix.gathers(),
             Place::Lent(lent) => lent.0.gathers(),
@@ -336,7 +341,7 @@ impl<T: Typed> Sink for Places<T> {
         })
     }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
-        match &self.items[fold] {
+        match &self.all.items[fold] {
             Place::Memory(matrix) => {
                 let fits = match T::run(values) {
                     Some(run) => matrix.put(at, run),
@@ -374,29 +379,13 @@ fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -
         }
     };
     let items = job.folds.iter().map(make).collect::<Result<_>>()?;
-    Ok(Places { items, found: Mutex::default(), budget: budget.clone() })
+    Ok(Places { items, budget: budget.clone() })
 }
 
-/// Units run between two merges.
-fn wave_units(plan: &Plan) -> usize {
+/// Units that may be begun before an earlier one is merged.
+fn units_ahead(plan: &Plan) -> usize {
     // Pruned units differ in their work, so that more of them are needed to even it out.
     plan.threads * if plan.prune.is_on() { 16 } else { 4 }
-}
-
-/// The states of the units of a wave: by all threads, or one after another as long as a device takes them. A thread that waits
-/// for a device's lock would keep others from what the unit under way has them do, or wait for itself. A unit that a device
-/// fails at is the host's (`OnDevice::run`), and so are all after it, by all threads again.
-///
-/// # Errors
-/// The first in the order of units.
-fn of_wave<T: Typed>(engine: &Worker<'_, T>, wave: &[&[Tile]], places: &Places<T>) -> Result<Vec<UnitState>> {
-    let mut done = vec![];
-    while done.len() < wave.len() && engine.has_device() {
-        done.push(engine.run(wave[done.len()], places)?);
-    }
-    let rest: Vec<_> = wave[done.len()..].par_iter().map(|unit| engine.run(unit, places)).collect();
-    rest.into_iter().try_for_each(|unit| unit.map(|unit| done.push(unit)))?;
-    Ok(done)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -427,41 +416,55 @@ fn loop_units<T: Typed>(
     });
     let mut growth = Growth::default();
     let mut saved = Instant::now();
-    while merged.tiles_done < tiles.len() {
-        let from = merged.tiles_done;
-        let to = (from + plan.tiles_per_unit * wave_units(plan)).min(tiles.len());
-        let wave: Vec<&[Tile]> = tiles[from..to].chunks(plan.tiles_per_unit).collect();
-        for unit in workers.install(|| of_wave(engine, &wave, places))? {
-            merge_unit(job, &mut merged, unit, engine.order());
-        }
-        if let Ok(mut found) = places.found.lock() {
-            found.clear();
-        }
+    let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
+    let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..].chunks(plan.tiles_per_unit).collect();
+    let work = |unit: usize| -> Result<_> {
+        let sink = UnitPlaces { all: places, found: Mutex::default() };
+        Ok((engine.run(units[unit], &sink)?, sink.found))
+    };
+    let mut take = |unit: usize, result: Result<(UnitState, _)>| -> Result<Then> {
+        let (state, found) = result?;
+        merge_unit(job, &mut merged, state, engine.order());
+        drop(found);
         growth.cover(&merged, options)?;
-        merged.tiles_done = to;
-        merged.cells += cells(&tiles[from..to]);
+        merged.tiles_done += units[unit].len();
+        merged.cells += cells(units[unit]);
         if let Some(progress) = options.progress {
             progress(Progress { cells: merged.cells, total });
         }
-        let stopped = options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
         if let Some(path) = &options.checkpoint
-            && (stopped || saved.elapsed() >= options.checkpoint_every)
-            && to < tiles.len()
+            && saved.elapsed() >= options.checkpoint_every
+            && merged.tiles_done < tiles.len()
         {
             sync_files(places)?;
             partial::write(path, &merged)?;
             saved = Instant::now();
         }
-        if stopped {
-            places.items.iter().for_each(|p| {
-                if let (Place::File(f), true) = (p, options.checkpoint.is_some()) {
-                    f.keep()
-                }
-            });
-            return Err(Error::new(Blame::Interrupted, "interrupted"));
-        }
+        Ok(if stopped() { Then::End } else { Then::GoOn })
+    };
+    // A device takes one unit at a time: a thread that waits for its lock would keep others from what the unit under way has
+    // them do, or wait for itself. A unit that it fails at is the host's (`OnDevice::run`), and so are all after it.
+    let mut first = 0;
+    while first < units.len() && engine.has_device() && !stopped() {
+        take(first, workers.install(|| work(first)))?;
+        first += 1;
+    }
+    if !stopped() {
+        in_order(workers, first..units.len(), units_ahead(plan), work, take)?;
+    }
+    if merged.tiles_done < tiles.len() {
+        return interrupted(&merged, places, options);
     }
     Ok(merged)
+}
+
+/// What a run that was told to stop leaves behind: a checkpoint, where one is kept.
+fn interrupted<T: Shared>(merged: &Partial, places: &Places<T>, options: &Options<'_>) -> Result<Partial> {
+    if let Some(path) = &options.checkpoint {
+        sync_files(places)?;
+        partial::write(path, merged)?;
+    }
+    Err(Error::new(Blame::Interrupted, "interrupted"))
 }
 
 /// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.

@@ -87,6 +87,8 @@ pub struct Histogram {
     pub closed: Closed,
     /// Weights of the rows of x and of y; a pair weighs their product.
     pub weights: Option<[Vec<f64>; 2]>,
+    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
+    pub weight_unit: f64,
     /// Also keep the mean value per bin of the first axis.
     pub mean: bool,
 }
@@ -99,11 +101,15 @@ impl Histogram {
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
     }
-    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
-    pub fn weight_unit(&self) -> f64 {
+    /// A histogram of pairs that weigh nothing.
+    pub fn new(axes: Vec<Axis>, closed: Closed, mean: bool) -> Self {
+        Histogram { axes, closed, weights: None, weight_unit: unit_below(1.0), mean }
+    }
+    /// The same with weights of the rows of x and of y.
+    pub fn weighted(self, weights: [Vec<f64>; 2]) -> Self {
         let top = |w: &Vec<f64>| w.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let largest = self.weights.as_ref().map_or(1.0, |[a, b]| top(a) * top(b));
-        unit_below(largest)
+        let weight_unit = unit_below(top(&weights[0]) * top(&weights[1]));
+        Histogram { weights: Some(weights), weight_unit, ..self }
     }
     /// Fixed-point units per unit of value (of the first axis): no value within the edges has more than 2⁸⁰.
     pub fn value_unit(&self) -> f64 {
@@ -151,7 +157,7 @@ impl HistogramState {
             counts: vec![0; cells],
             weights: vec![0; if fold.weights.is_some() { cells } else { 0 }],
             sums: vec![0; if fold.mean { cells } else { 0 }],
-            units: (fold.weight_unit(), fold.value_unit()),
+            units: (fold.weight_unit, fold.value_unit()),
         }
     }
     /// Counts the pair (i, j) with `values` by root.

@@ -343,7 +343,7 @@ impl Lowered {
 }
 
 /// Rows that are hoisted at once.
-const GROUP: usize = 8;
+pub const GROUP: usize = 8;
 /// Components that are turned from rows into lanes at once.
 const NEAR: usize = 64;
 
@@ -377,7 +377,25 @@ impl Hoister<'_> {
         }
         self.row = at - self.held.start;
     }
+    /// Hoisted vector `number` of the rows from `first` on, by component, a lane each; lanes past the last row repeat it. None
+    /// where the vector is the row itself.
+    pub fn strip(&mut self, table: &Table, first: usize, number: usize) -> Option<&[[f64; GROUP]]> {
+        self.evaluate(table, first);
+        // Nothing is kept by row.
+        self.held = 0..0;
+        let eval = self.eval.as_ref().filter(|_| self.raw != Some(number))?;
+        Some(eval.vector(self.low.streams[self.side as usize][number]))
+    }
+    /// Hoisted number `number` of the rows of the last [`Self::strip`].
+    pub fn strip_attr(&self, number: usize) -> Option<&[f64; GROUP]> {
+        self.eval.as_ref().map(|eval| eval.scalar(self.low.attrs[self.side as usize][number]))
+    }
     fn compute(&mut self, table: &Table, first: usize) {
+        let count = self.evaluate(table, first);
+        self.keep(count);
+    }
+    /// Takes up to [`GROUP`] rows and computes what depends on them; how many.
+    fn evaluate(&mut self, table: &Table, first: usize) -> usize {
         // Rows of the two inputs may differ in length where a formula names single components only.
         let width = table.width();
         let count = if self.eval.is_some() { GROUP.min(table.rows() - first) } else { 1 };
@@ -386,7 +404,7 @@ impl Hoister<'_> {
         for at in 0..count {
             table.row_into(first + at, &mut self.rows[at * width..][..width]);
         }
-        let Some(eval) = &mut self.eval else { return };
+        let Some(eval) = &mut self.eval else { return count };
         self.lanes.resize(GROUP * width, 0.0);
         // A few components of all rows at a time, which stay in the nearest cache. Rows past the last one repeat it.
         for (part, lanes) in self.lanes.as_chunks_mut::<GROUP>().0.chunks_mut(NEAR).enumerate() {
@@ -396,7 +414,7 @@ impl Hoister<'_> {
             }
         }
         eval.run(Rows { x: &self.lanes, y: &self.lanes, delta: &[] });
-        self.keep(count);
+        count
     }
     /// What the evaluator made, by row.
     fn keep(&mut self, count: usize) {

@@ -192,6 +192,7 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
         let size = A_ROWS * T::PANEL;
         let d = self.0.x.components();
         let mut near = [0.0f64; A_ROWS * MAX_PANEL];
+        let mut cells = [T::ZERO; A_ROWS * MAX_PANEL];
         for visit in (0..slices).step_by(VISIT) {
             let end = slices.min(visit + VISIT);
             for (ta, pa) in a.clone().enumerate() {
@@ -210,7 +211,6 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                         unsafe { tile::<T, S, O, EXACT>(s, x, y, SLICE.min(d - k), sink) };
                     }
                     if end == slices {
-                        let mut cells = [T::ZERO; A_ROWS * MAX_PANEL];
                         cells.iter_mut().zip(&*sums).for_each(|(cell, sum)| *cell = T::from_f64(*sum));
                         self.copy(pa, pb, &cells);
                     }

@@ -20,7 +20,7 @@ pub use edges::Edges;
 pub use mesh::{Columns, Meeting, Mesh, Meshed};
 pub use points::{Frame, Points};
 pub use strips::{Binning, Span, Strip};
-pub use sums::Terms;
+pub use sums::{BEHIND, Terms};
 
 use crate::simd::Isa;
 use points::Near;
@@ -146,7 +146,7 @@ impl<'e> Histogram<'e> {
     /// Counts the pairs of `work`; `binning` is of the same edges and points.
     ///
     /// # Panics
-    /// If the ranges end outside the points, or the frames have different dimensions.
+    /// If the ranges end outside the points, the frames have different dimensions, or points have no weights.
     pub fn add_strips(&mut self, isa: Isa, binning: &Binning, work: &Work<'_>) {
         // Queues name pairs by 32 bits.
         if work.x.len().max(work.y.len()) > u32::MAX as usize {
@@ -155,6 +155,9 @@ impl<'e> Histogram<'e> {
         let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.cols.end <= work.y.len());
         assert!(work.strips.iter().all(inside), "pairs outside the points");
         assert_eq!(work.x.frame(), work.y.frame(), "points in different frames");
+        let weights = self.sums.as_ref().and_then(|sums| sums.terms.weights);
+        let weighed = |[x, y]: [&[f64]; 2]| x.len() >= work.x.len() + BEHIND && y.len() >= work.y.len() + BEHIND;
+        assert!(weights.is_none_or(weighed), "points without weights");
         match &binning.0 {
             Form::SingleScale(b) => self.sweep::<f32, _>(isa, work, b),
             Form::DoubleScale(b) => self.sweep::<f64, _>(isa, work, b),
@@ -203,13 +206,12 @@ impl<'e> Histogram<'e> {
     }
 
     /// Counts a pair of a slot, with its terms.
-    #[inline(always)]
     fn take(&mut self, work: &Work<'_>, i: usize, j: usize, slot: usize) {
         self.slots[slot] = self.slots[slot].wrapping_add(1);
         if let Some(sums) = &mut self.sums
             && slot.wrapping_sub(1) < self.edges.bins()
         {
-            sums.add(i, j, slot, || work.x.squared_distance(i, work.y, j));
+            sums.add(i, j, slot, work.x.squared_distance(i, work.y, j));
         }
     }
 

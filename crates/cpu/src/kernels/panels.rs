@@ -8,6 +8,64 @@ use rayon::prelude::*;
 /// Rows of a panel of the left operand; each of its values is broadcast.
 pub const A_ROWS: usize = 8;
 
+/// Rows computed [`A_ROWS`] at a time.
+pub trait Strips {
+    /// The rows from `first` on, by component, a lane each. Lanes past the last row hold anything.
+    fn strip(&mut self, first: usize) -> &[[f64; A_ROWS]];
+    /// Number `number` of the rows of the last strip.
+    fn number(&self, number: usize) -> &[f64; A_ROWS];
+}
+
+/// Rows packed as they were computed.
+pub struct Packed<T> {
+    /// For the left operand, where wanted.
+    pub a: Option<PackedA<T>>,
+    /// For the right operand, where wanted.
+    pub b: Option<PackedB<T>>,
+    /// The numbers of each row.
+    pub numbers: Vec<T>,
+}
+
+/// Packs `rows` rows of `components` values, with so many `numbers` each, from strips that each thread makes for itself: for
+/// the left operand where `left`, for the right one where `right`.
+pub fn pack_strips<T: Element, S: Strips>(
+    make: impl Fn() -> S + Send + Sync,
+    (rows, components, numbers): (usize, usize, usize),
+    (left, right): (bool, bool),
+) -> Packed<T> {
+    let mut a = left.then(|| Panels::zeros(rows, components, A_ROWS));
+    let mut b = right.then(|| Panels::zeros(rows, components, T::PANEL));
+    let mut all = vec![T::ZERO; rows * numbers];
+    let count = rows.div_ceil(T::PANEL);
+    let of_a = parts(a.as_mut().map(|a| &mut a.values[..]), T::PANEL * components, count);
+    let of_b = parts(b.as_mut().map(|b| &mut b.values[..]), T::PANEL * components, count);
+    let of_all = parts(Some(&mut all), T::PANEL * numbers, count);
+    let panels = of_a.into_par_iter().zip(of_b).zip(of_all).enumerate();
+    panels.for_each_init(make, |strips, (panel, ((a, b), of_rows))| {
+        for at in (0..T::PANEL.min(rows - panel * T::PANEL)).step_by(A_ROWS) {
+            let held = A_ROWS.min(rows - panel * T::PANEL - at);
+            let strip = &strips.strip(panel * T::PANEL + at)[..components];
+            for (to, width) in [(a.get_mut(at * components..), A_ROWS), (b.get_mut(at..), T::PANEL)] {
+                for (to, from) in to.unwrap_or_default().chunks_mut(width).zip(strip) {
+                    to.iter_mut().zip(&from[..held]).for_each(|(to, v)| *to = T::from_f64(*v));
+                }
+            }
+            for number in 0..numbers {
+                let to = of_rows[at * numbers + number..].iter_mut().step_by(numbers);
+                to.zip(&strips.number(number)[..held]).for_each(|(to, v)| *to = T::from_f64(*v));
+            }
+        }
+    });
+    Packed { a: a.map(PackedA), b: b.map(PackedB), numbers: all }
+}
+
+/// `count` parts of `size` values and the rest; empty ones where there are none.
+fn parts<T>(values: Option<&mut [T]>, size: usize, count: usize) -> Vec<&mut [T]> {
+    let mut parts: Vec<_> = values.unwrap_or_default().chunks_mut(size.max(1)).collect();
+    parts.resize_with(count, Default::default);
+    parts
+}
+
 /// Rows as panels of `width` rows: value k of row i lies at `(i / width · d + k) · width + i % width`.
 struct Panels<T> {
     values: Block<T>,
@@ -17,14 +75,17 @@ struct Panels<T> {
 }
 
 impl<T: Element> Panels<T> {
+    /// Rows of zeros.
+    fn zeros(rows: usize, components: usize, width: usize) -> Panels<T> {
+        Panels { values: Block::zeros(rows.div_ceil(width) * width * components), rows, components, width }
+    }
     /// Packs `rows` rows of `components` values that start every `stride` values of `data`.
     fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize, width: usize) -> Panels<T> {
         if rows > 0 && components > 0 {
             let need = (rows - 1).checked_mul(stride).and_then(|n| n.checked_add(components));
             assert!(need.is_some_and(|n| n <= data.len()), "{rows} rows of {components} values end outside the data");
         }
-        let values = Block::zeros(rows.div_ceil(width) * width * components);
-        let mut panels = Panels { values, rows, components, width };
+        let mut panels = Panels::zeros(rows, components, width);
         if components > 0 {
             panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
                 let first = p * width;
@@ -44,8 +105,7 @@ impl<T: Element> Panels<T> {
         width: usize,
     ) -> Panels<T> {
         assert!(lanes > 0 && width.is_multiple_of(lanes), "strips of {lanes} rows in panels of {width}");
-        let values = Block::zeros(rows.div_ceil(width) * width * components);
-        let mut panels = Panels { values, rows, components, width };
+        let mut panels = Panels::zeros(rows, components, width);
         if components > 0 {
             panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
                 let held = width.min(rows - p * width).div_ceil(lanes);

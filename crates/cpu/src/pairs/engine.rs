@@ -130,18 +130,25 @@ impl<'j, T: Element> Engine<'j, T> {
             return Engine { screened: Some(screened), ..idle() };
         }
         let program = compile(low);
-        let x = Rows::by_row(low, &job.x, Side::X, true);
         let dense = matches!(plan.family.as_str(), "dense" | "screen")
             && low.dim >= zips::WORTH
             && job.space.n > 0
             && job.space.m > 0;
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
         let own = dense && job.y.is_none() && low.is_mirrored();
-        let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
+        let computed = if dense { Zips::computed(low, &program, job, own) } else { None };
+        let (zips, x, made) = match computed {
+            Some((zips, x, made)) => (Some(zips), x, made),
+            None => {
+                let x = Rows::by_row(low, &job.x, Side::X, true);
+                let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
+                let other = made.as_ref().unwrap_or(&x);
+                // Of finite rows no difference is NaN.
+                let clean = || x.is_finite() && other.is_finite();
+                (if dense { Zips::pack(low, &program, &x, other, clean) } else { None }, x, made)
+            }
+        };
         let other = made.as_ref().unwrap_or(&x);
-        // Of finite rows no difference is NaN.
-        let clean = || x.is_finite() && other.is_finite();
-        let zips = if dense { Zips::pack(low, &program, &x, other, clean) } else { None };
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && sums::serve::<T>(job);
         let scaled = if adds { sums::weights::<T>(job).map(sums::scaled) } else { None };
@@ -156,7 +163,7 @@ impl<'j, T: Element> Engine<'j, T> {
         let vectors = zips.is_none() || program.reads_vectors();
         let y = match vectors {
             true => Rows::by_strip(low, job.other(), lanes, weights),
-            false => Rows::numbers(other, weights),
+            false => Rows::numbers(other, job.other().rows(), weights),
         };
         engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, lines, sums, unit }, zips)
     }

@@ -2,7 +2,7 @@
 //! the exact-edge rule.
 
 use crate::kernels::histogram::{
-    Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
+    BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
 };
 use crate::simd;
 use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
@@ -33,13 +33,17 @@ struct Sums {
 
 impl Sums {
     fn of(h: &Histogram, orders: Option<[&[u32]; 2]>) -> Option<Self> {
-        let ordered = |side: usize, weights: &[f64]| match orders {
-            None => weights.to_vec(),
-            // Places without a row are met by no pair within the edges.
-            Some(orders) => orders[side].iter().map(|r| weights.get(*r as usize).copied().unwrap_or(0.0)).collect(),
+        let ordered = |side: usize, weights: &[f64]| {
+            let mut ordered: Vec<f64> = match orders {
+                None => weights.to_vec(),
+                // Places without a row are met by no pair within the edges.
+                Some(orders) => orders[side].iter().map(|r| weights.get(*r as usize).copied().unwrap_or(0.0)).collect(),
+            };
+            ordered.resize(ordered.len() + BEHIND, 0.0);
+            ordered
         };
         let weights = h.weights.as_ref().map(|[x, y]| [ordered(0, x), ordered(1, y)]);
-        let units = (h.weight_unit(), h.value_unit());
+        let units = (h.weight_unit, h.value_unit());
         (h.weights.is_some() || h.mean).then(|| Sums { weights, units, values: h.mean, squares: !h.axes[0].squared })
     }
 }

@@ -81,6 +81,10 @@ impl<T: Real> Rows<T> {
         out.rows = lent.map_or(Held::Own(hoisted), |items| Held::Lent(items.clone()));
         out
     }
+    /// Rows without vectors: `attrs` numbers each, row after row.
+    pub fn of_numbers(dim: usize, attrs: usize, numbers: Vec<T>) -> Self {
+        Rows { row_attrs: numbers, ..Self::empty(dim, 0, attrs) }
+    }
     /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
     /// Behind the hoisted numbers of a row comes its weight, where there are `weights`.
     pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, weights: Option<&[f64]>) -> Self {
@@ -120,9 +124,9 @@ impl<T: Real> Rows<T> {
         }
         out
     }
-    /// The numbers of rows that lie one after another, and their weights, for lanes of y; without vectors.
-    pub fn numbers(rows: &Self, weights: Option<&[f64]>) -> Self {
-        let (hoisted, count) = (rows.attrs, rows.count());
+    /// The numbers of `count` rows that lie one after another, and their weights, for lanes of y; without vectors.
+    pub fn numbers(rows: &Self, count: usize, weights: Option<&[f64]>) -> Self {
+        let hoisted = rows.attrs;
         let attrs = hoisted + usize::from(weights.is_some());
         let mut out = Self::empty(rows.dim, 0, attrs);
         if attrs == 0 || count == 0 {

@@ -6,12 +6,13 @@ use super::program::{Acc, Program};
 use super::rows::Rows;
 use crate::kernels::bits::{BitRows, Count, count_block};
 use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
-use crate::kernels::panels::{PackedA, PackedB};
+use crate::kernels::panels::{A_ROWS, Packed, PackedA, PackedB, Strips, pack_strips};
 use crate::memory::Block;
 use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
-use zipfold_core::pair::lower::{Lowered, ZipForm};
+use zipfold_core::pair::lower::{GROUP, Hoister, Lowered, ZipForm};
+use zipfold_core::{Job, Side as Of, Table};
 
 /// Components from which packing and blocking pay.
 pub const WORTH: usize = 16;
@@ -69,6 +70,28 @@ struct Side<P> {
     bits: Vec<Option<BitRows>>,
 }
 
+/// The only vector that is hoisted from rows of a table, and their numbers.
+struct Computed<'l> {
+    hoister: Hoister<'l>,
+    table: &'l Table,
+}
+
+impl<'l> Computed<'l> {
+    fn new(low: &'l Lowered, side: Of, table: &'l Table) -> Self {
+        Computed { hoister: low.hoister(side), table }
+    }
+}
+
+impl Strips for Computed<'_> {
+    fn strip(&mut self, first: usize) -> &[[f64; A_ROWS]] {
+        const { assert!(GROUP == A_ROWS) };
+        self.hoister.strip(self.table, first, 0).unwrap_or(&[])
+    }
+    fn number(&self, number: usize) -> &[f64; A_ROWS] {
+        self.hoister.strip_attr(number).unwrap_or(&[f64::NAN; A_ROWS])
+    }
+}
+
 /// The recognised reductions of a program, with their rows packed.
 pub struct Zips<T> {
     forms: Vec<(How, usize, usize)>,
@@ -77,6 +100,45 @@ pub struct Zips<T> {
 }
 
 impl<T: Dense> Zips<T> {
+    /// Packs rows as they are computed, where nothing but the reductions of one computed vector a side reads them (cosines,
+    /// correlations); `own` where both sides have the same. With them the numbers of the rows of x, and those of y if not own.
+    /// None where rows may hold truth values alone, which are counted as bits, and where a maximum needs to know whether all
+    /// are finite.
+    pub fn computed(
+        low: &Lowered,
+        program: &Program,
+        job: &Job,
+        own: bool,
+    ) -> Option<(Self, Rows<T>, Option<Rows<T>>)> {
+        let forms: Option<Vec<ZipReduce>> =
+            program.stages.iter().flat_map(|s| &s.accs).map(|a| form(a).map(|f| f.0)).collect();
+        let forms = forms.filter(|forms| !forms.is_empty() && !forms.contains(&ZipReduce::Chebyshev))?;
+        let raw = low.raw_stream(0).or(low.raw_stream(1)).is_some();
+        let one = low.streams.iter().all(|s| s.len() == 1);
+        if low.dim < WORTH || raw || !one || program.reads_vectors() {
+            return None;
+        }
+        let x = || Computed::new(low, Of::X, &job.x);
+        let y = || Computed::new(low, Of::Y, job.other());
+        let truths = |mut rows: Computed<'_>| rows.strip(0).as_flattened().iter().all(|v| *v == 0.0 || *v == 1.0);
+        if truths(x()) && (own || truths(y())) {
+            return None;
+        }
+        let numbers = |side: Of, numbers| Rows::of_numbers(low.dim, low.attrs[side as usize].len(), numbers);
+        let shape = |side: Of, table: &Table| (table.rows(), low.dim, low.attrs[side as usize].len());
+        let Packed { a, mut b, numbers: of_x } = pack_strips(x, shape(Of::X, &job.x), (true, own));
+        let mut made = None;
+        if !own {
+            let other = pack_strips(y, shape(Of::Y, job.other()), (false, true));
+            (b, made) = (other.b, Some(numbers(Of::Y, other.numbers)));
+        }
+        let zips = Zips {
+            forms: forms.into_iter().map(|f| (How::Packed(f), 0, 0)).collect(),
+            x: Side { packed: vec![a], bits: vec![None] },
+            y: Side { packed: vec![b], bits: vec![None] },
+        };
+        Some((zips, numbers(Of::X, of_x), made))
+    }
     /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach a maximum.
     pub fn pack(
         low: &Lowered,

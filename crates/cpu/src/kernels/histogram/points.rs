@@ -1,6 +1,7 @@
 //! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
 
 use super::lattice::Lattice;
+use crate::prefetch::nearest;
 use crate::simd::Element;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(super) const GAP: u32 = u32::MAX;
 const CHUNK: usize = 4096;
 /// Padding behind each near column, so that whole vectors may be read from any point on.
 const PAD: usize = 16;
+/// Places from a row that is asked for to the one in work.
+const SOON: usize = 16;
 
 /// What the coordinates of several point sets share: the number of dimensions, a common origin or a periodic box.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,7 +191,10 @@ impl Points {
                     to[far.0][at] = far.1 as f32;
                     continue;
                 }
-                exact.copy_from_slice(&rows[*place as usize * dimensions..][..dimensions]);
+                // Rows in another order: each is asked for before its turn.
+                let soon = places.get(at + SOON).map_or(0, |place| *place as usize * dimensions);
+                nearest(rows.as_ptr().wrapping_add(soon));
+                exact.iter_mut().zip(&rows[*place as usize * dimensions..]).for_each(|(to, v)| *to = *v);
                 for ((k, x), near) in exact.iter().enumerate().zip(frame.place(exact)) {
                     let single = near as f32;
                     to[k][at] = single;

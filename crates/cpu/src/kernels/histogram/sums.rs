@@ -1,10 +1,12 @@
 //! Sums by bin beside the counts: products of weights, and values. Terms are whole numbers of a small unit, so that sums are
 //! exact and the same in every order, as those of [`zipfold_core::fold::HistogramState`].
 
+use crate::simd::{Isa, Kernel, Lanes};
+
 /// What is summed for the pairs of two sets of points.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'w> {
-    /// Weights of the points of x and of y, all finite; a pair weighs the product.
+    /// Weights of the points of x and of y, all finite, and [`BEHIND`] numbers more each; a pair weighs the product.
     pub weights: Option<[&'w [f64]; 2]>,
     /// Units in a weight of 1. No product of weights has more than 2⁸⁰.
     pub weight_unit: f64,
@@ -16,23 +18,32 @@ pub struct Terms<'w> {
     pub squares: bool,
 }
 
+/// Numbers behind the last weight: vectors may run over it.
+pub const BEHIND: usize = 16;
+
 /// Sums in the making.
 #[derive(Debug)]
 pub(super) struct Sums<'w> {
-    terms: Terms<'w>,
+    pub terms: Terms<'w>,
     /// By slot: the sums of weights and of values.
     totals: [Vec<i128>; 2],
-    /// The same, what is not in `totals` yet: multiples of 2⁴⁰, and the rest; [`COPIES`] of each slot.
-    parts: [Vec<[i64; 2]>; 2],
+    /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; [`COPIES`] of each slot.
+    parts: [Vec<Parts>; 2],
     /// Terms in `parts`.
     pending: usize,
 }
 
+/// A whole number, h · 2⁵⁴ + m · 2²⁷ + l.
+type Parts = [f64; 3];
+
 /// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for its last term.
 const COPIES: usize = 4;
-const HALF: f64 = (1u64 << 40) as f64;
-/// Terms of two halves of up to 2⁴⁰ whose sums stay within 63 bits.
-const MOST: usize = 1 << 22;
+const HIGH: f64 = (1u64 << 54) as f64;
+const MID: f64 = (1u64 << 27) as f64;
+/// Terms of parts of up to 2²⁶ (and a half) whose sums stay within 53 bits.
+const MOST: usize = 1 << 26;
+/// Terms that are taken apart at once: their parts stay in the nearest cache.
+const SOME: usize = 128;
 
 impl<'w> Sums<'w> {
     /// Nothing yet of `slots` slots.
@@ -40,31 +51,40 @@ impl<'w> Sums<'w> {
         let of = |wanted: bool| if wanted { slots } else { 0 };
         let [weights, values] = [of(terms.weights.is_some()), of(terms.values)];
         let totals = [vec![0; weights], vec![0; values]];
-        Sums { terms, totals, parts: [weights, values].map(|slots| vec![[0; 2]; slots * COPIES]), pending: 0 }
+        Sums { terms, totals, parts: [weights, values].map(|slots| vec![[0.0; 3]; slots * COPIES]), pending: 0 }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
-    #[inline(always)]
-    pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: impl FnOnce() -> f64) {
-        let Sums { terms, parts: [weights, values], .. } = self;
-        let slot = slot * COPIES + self.pending % COPIES;
-        if let Some([x, y]) = terms.weights {
-            add(&mut weights[slot], x[i] * y[j] * terms.weight_unit);
+    pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
+        self.reserve(1);
+        let weight = self.terms.weights.map(|[x, y]| x[i] * y[j] * self.terms.weight_unit);
+        let value = self.terms.values.then(|| self.terms.value(r2));
+        for (parts, term) in self.parts.iter_mut().zip([weight, value]) {
+            let Some(term) = term else { continue };
+            parts[slot * COPIES].iter_mut().zip(apart(term)).for_each(|(sum, part)| *sum += part);
         }
-        if terms.values {
-            let v = if terms.squares { r2() } else { r2().sqrt() };
-            add(&mut values[slot], v * terms.value_unit);
-        }
-        self.pending += 1;
-        if self.pending == MOST {
+    }
+    /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left by `shift`. Sums of slots that
+    /// are no bins hold anything.
+    pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
+        use crate::simd::Element;
+        self.reserve(terms.len());
+        let parts = &mut self.parts[usize::from(values)];
+        f64::dispatch(isa, Scatter { terms, slots, shift, parts });
+    }
+    /// Makes room for so many terms.
+    fn reserve(&mut self, terms: usize) {
+        if self.pending + terms > MOST {
             self.flush();
         }
+        self.pending += terms;
     }
     fn flush(&mut self) {
         for (totals, parts) in self.totals.iter_mut().zip(&mut self.parts) {
             for (total, parts) in totals.iter_mut().zip(parts.as_chunks_mut::<COPIES>().0) {
                 for part in parts {
-                    *total += (i128::from(part[0]) << 40) + i128::from(part[1]);
-                    *part = [0; 2];
+                    let [high, mid, low] = part.map(|p| p as i128);
+                    *total += (high << 54) + (mid << 27) + low;
+                    *part = [0.0; 3];
                 }
             }
         }
@@ -77,28 +97,116 @@ impl<'w> Sums<'w> {
     }
 }
 
-/// Adds the whole part of a term of up to 2⁸⁰ units; both halves are exact.
-#[inline(always)]
-fn add(sum: &mut [i64; 2], term: f64) {
-    let high = (term / HALF) as i64;
-    sum[0] += high;
-    sum[1] += (term - high as f64 * HALF) as i64;
+impl Terms<'_> {
+    /// The term of a value.
+    pub fn value(&self, r2: f64) -> f64 {
+        (if self.squares { r2 } else { r2.sqrt() }) * self.value_unit
+    }
+}
+
+/// The whole part of a term of up to 2⁸⁰ units; all steps are exact.
+fn apart(term: f64) -> Parts {
+    let whole = term.trunc();
+    let high = (whole / HIGH).round_ties_even();
+    let rest = whole - high * HIGH;
+    let mid = (rest / MID).round_ties_even();
+    [high, mid, rest - mid * MID]
+}
+
+/// Adds terms to the sums of their slots.
+struct Scatter<'a> {
+    terms: &'a [f64],
+    slots: &'a [i32],
+    shift: i32,
+    parts: &'a mut [Parts],
+}
+
+impl Kernel<f64> for Scatter<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, s: S) {
+        let mut apart = [[0.0; SOME]; 3];
+        let [high, low_of_high, mid, low_of_mid] = [1.0 / HIGH, -HIGH, 1.0 / MID, -MID].map(|x| s.splat(x));
+        let mut padded = [0.0; SOME];
+        for (terms, slots) in self.terms.chunks(SOME).zip(self.slots.chunks(SOME)) {
+            // Whole vectors: behind the last terms are others.
+            padded[..terms.len()].copy_from_slice(terms);
+            for at in (0..terms.len()).step_by(S::N) {
+                // SAFETY: N divides SOME, so a vector at `at` lies within all arrays.
+                unsafe {
+                    let term = s.load(padded.as_ptr().add(at));
+                    let size = s.abs(term);
+                    let whole = s.toward(s.sub(size, s.fract(size)), term);
+                    let h = s.round(s.mul(whole, high));
+                    let rest = s.mul_add(h, low_of_high, whole);
+                    let m = s.round(s.mul(rest, mid));
+                    s.store(h, apart[0].as_mut_ptr().add(at));
+                    s.store(m, apart[1].as_mut_ptr().add(at));
+                    s.store(s.mul_add(m, low_of_mid, rest), apart[2].as_mut_ptr().add(at));
+                }
+            }
+            for (at, slot) in slots.iter().enumerate().take(terms.len()) {
+                let parts = &mut self.parts[(*slot >> self.shift) as usize * COPIES + at % COPIES];
+                for (sum, part) in parts.iter_mut().zip(&apart) {
+                    *sum += part[at];
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn halves_add_up_to_whole_terms() {
-        let values =
-            [0.0, -0.0, 1.0, 0.75, -3.9, 1e-20, (1u128 << 80) as f64, -((1u128 << 79) as f64), 1.2345678901e23];
-        for a in values {
-            let mut sum = [0; 2];
-            add(&mut sum, a);
-            assert_eq!((i128::from(sum[0]) << 40) + i128::from(sum[1]), a as i128, "{a}");
+    fn whole(parts: Parts) -> i128 {
+        let [high, mid, low] = parts.map(|p| p as i128);
+        (high << 54) + (mid << 27) + low
+    }
+
+    /// Terms of all sizes and signs, about whole numbers and about what parts begin with.
+    fn some_terms() -> Vec<f64> {
+        let mut terms = vec![0.0, -0.0, 0.75, 1e-20, 5e-324, 1.234_567_890_1e23, (1u128 << 80) as f64];
+        for power in [0, 1, 26, 27, 28, 52, 53, 54, 55, 79] {
+            let at = (1u128 << power) as f64;
+            terms.extend([at, at + 0.5, at * 1.5, at * 1.25 - 0.25, at.next_down(), at.next_up()]);
         }
-        let weights = [1.0, 0.3, -0.7];
+        terms.iter().flat_map(|t| [*t, -t]).collect()
+    }
+
+    #[test]
+    fn parts_add_up_to_whole_terms() {
+        for term in some_terms() {
+            assert_eq!(whole(apart(term)), term as i128, "{term}");
+            assert!(apart(term).iter().all(|p| p.abs() <= MID * 0.5 + 1.0), "{term}");
+        }
+    }
+
+    #[test]
+    fn terms_are_added_by_vectors_as_one_by_one() {
+        let terms: Vec<f64> = some_terms().into_iter().cycle().take(1000).collect();
+        let slots: Vec<i32> = (0..1000).map(|k| (k * 7919 % 5) << 3).collect();
+        for isa in Isa::available() {
+            for count in [0, 1, 7, 127, 128, 129, 1000] {
+                let weights = [0.0; 1];
+                let weights = Some([&weights[..]; 2]);
+                let of = Terms { weights, weight_unit: 1.0, values: true, value_unit: 1.0, squares: false };
+                let mut sums = Sums::new(of, 5);
+                sums.add_all(isa, false, &terms[..count], &slots, 3);
+                sums.add_all(isa, true, &terms[..count / 2], &slots, 3);
+                let want = |count| {
+                    let mut want = vec![0i128; 5];
+                    terms[..count].iter().zip(&slots).for_each(|(t, slot)| want[*slot as usize >> 3] += *t as i128);
+                    want
+                };
+                assert_eq!(sums.finish(), [want(count), want(count / 2)], "{isa} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_as_fit_are_added() {
+        let weights = [1.0];
         let terms = Terms {
             weights: Some([&weights; 2]),
             weight_unit: (1u128 << 80) as f64,
@@ -107,13 +215,12 @@ mod tests {
             squares: false,
         };
         let mut sums = Sums::new(terms, 3);
-        let mut want = [0i128; 2];
-        for n in 0..MOST + 5 {
-            let (i, j) = (n % 3, n / 3 % 3);
-            sums.add(i, j, 1, || 6.25);
-            want[0] += (weights[i] * weights[j] * terms.weight_unit) as i128;
-            want[1] += 20;
-        }
-        assert_eq!(sums.finish(), [vec![0, want[0], 0], vec![0, want[1], 0]]);
+        let few = vec![(1u128 << 80) as f64; 1 << 16];
+        let slots = vec![1; 1 << 16];
+        let many = (MOST >> 16) + 3;
+        (0..many).for_each(|_| sums.add_all(Isa::detect(), false, &few, &slots, 0));
+        sums.add(0, 0, 1, 6.25);
+        let want = ((many << 16) as i128 + 1) << 80;
+        assert_eq!(sums.finish(), [vec![0, want, 0], vec![0, 20, 0]]);
     }
 }

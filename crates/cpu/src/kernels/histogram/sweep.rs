@@ -4,7 +4,7 @@ use super::lattice;
 use super::points::{Near, Space};
 use super::uniform::all;
 use super::{CHUNK, Histogram, Pairs, Span, Work};
-use crate::simd::{Isa, Kernel, Lanes, first_lanes};
+use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -299,8 +299,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
 
     /// Counts what is queued. In a shell of its own, that it is not compiled into every loop.
     fn drain(&mut self, queue: &mut Queue<T>) {
-        let (binner, work) = (self.binner, self.work.clone());
-        T::dispatch(self.isa, Drain::<T, B, SHIFT> { binner, work, histogram: self.histogram, queue });
+        let (binner, work, isa) = (self.binner, self.work.clone(), self.isa);
+        T::dispatch(isa, Drain::<T, B, SHIFT> { binner, work, histogram: self.histogram, queue, isa });
     }
 }
 
@@ -337,6 +337,7 @@ struct Drain<'a, 'e, T, B, const SHIFT: i32> {
     work: Work<'a>,
     histogram: &'a mut Histogram<'e>,
     queue: &'a mut Queue<T>,
+    isa: Isa,
 }
 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, SHIFT> {
@@ -344,9 +345,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
         if self.histogram.sums.is_some() {
-            return self.one_by_one(s);
+            return self.with_terms(s);
         }
-        let Drain { binner, work, histogram, queue } = self;
+        let Drain { binner, work, histogram, queue, .. } = self;
         let constants = binner.constants(s);
         histogram.reserve(queue.len as u64 + 32);
         let counters = histogram.private.as_mut_ptr();
@@ -382,11 +383,12 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
     /// Counts the pairs with their terms.
     #[inline(always)]
-    fn one_by_one<S: Lanes<T>>(self, s: S) {
-        let Drain { binner, work, histogram, queue } = self;
+    fn with_terms<S: Lanes<T>>(self, s: S) {
+        let Drain { binner, work, histogram, queue, isa } = self;
         let constants = binner.constants(s);
         let mut index = [0i32; QUEUE + 16];
         let mask = histogram.private.len() / 2 - 1;
+        histogram.reserve(queue.len as u64);
         for at in (0..queue.len).step_by(S::N) {
             // SAFETY: there are 16 ≥ N places behind the queue, and behind the indices.
             let undecided = unsafe {
@@ -398,17 +400,64 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
                 index[at + lane] = (histogram.slot_near(&work, i, j, guess) << SHIFT) as i32;
             }
         }
-        // Vectors hold few pairs: where one ends is not guessed.
-        let (mut vector, mut bits) = (0, queue.from[0].bits);
-        for at in &index[..queue.len] {
-            let From { i, j, .. } = queue.from[vector];
-            histogram.take(&work, i as usize, (j + bits.trailing_zeros()) as usize, *at as usize >> SHIFT);
-            bits &= bits.wrapping_sub(1);
-            let ends = bits == 0;
-            vector += usize::from(ends);
-            bits = std::hint::select_unpredictable(ends, queue.from[vector].bits, bits);
+        let index = &index[..queue.len];
+        for (lane, slot) in index.iter().enumerate() {
+            // SAFETY: indices are of slots, whose counters are private ones.
+            unsafe { one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
+        }
+        if let Some(sums) = &mut histogram.sums {
+            let of = sums.terms;
+            let mut terms = [0.0; QUEUE + 16];
+            if let Some([x, y]) = of.weights {
+                let (from, terms) = (&queue.from[..queue.vectors], &mut terms);
+                f64::dispatch(isa, Weigh { from, x, y, unit: of.weight_unit, lanes: S::N, terms });
+                sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
+            }
+            if of.values {
+                let pairs = queue.from[..queue.vectors].iter().flat_map(|from| {
+                    let j = from.j as usize;
+                    lanes(from.bits).map(move |lane| (from.i as usize, j + lane))
+                });
+                terms
+                    .iter_mut()
+                    .zip(pairs)
+                    .for_each(|(t, (i, j))| *t = of.value(work.x.squared_distance(i, work.y, j)));
+                sums.add_all(isa, true, &terms[..queue.len], index, SHIFT);
+            }
         }
         (queue.len, queue.vectors) = (0, 0);
+    }
+}
+
+/// The products of the weights of queued pairs, in units.
+struct Weigh<'a> {
+    from: &'a [From],
+    x: &'a [f64],
+    y: &'a [f64],
+    unit: f64,
+    /// Lanes of the vectors that were queued.
+    lanes: usize,
+    terms: &'a mut [f64; QUEUE + 16],
+}
+
+impl Kernel<f64> for Weigh<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, s: S) {
+        let unit = s.splat(self.unit);
+        let mut end = 0;
+        for From { i, j, bits, .. } in self.from {
+            let x = s.splat(self.x[*i as usize]);
+            for part in (0..self.lanes).step_by(S::N) {
+                let bits = bits >> part & first_lanes(S::N);
+                // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a full queue.
+                unsafe {
+                    let y = s.load(self.y.as_ptr().add(*j as usize + part));
+                    s.store_compressed(s.mul(s.mul(x, y), unit), bits, self.terms.as_mut_ptr().add(end));
+                }
+                end += bits.count_ones() as usize;
+            }
+        }
     }
 }
 
