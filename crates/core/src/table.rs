@@ -78,6 +78,15 @@ impl Elements {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Whether all are finite.
+    pub fn is_finite(&self) -> bool {
+        // Many at once, which the compiler can make vectors of.
+        const MANY: usize = 1024;
+        match self {
+            Elements::F32(b) => b.chunks(MANY).all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
+            Elements::F64(b) => b.chunks(MANY).all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
+        }
+    }
     /// The first element and every `step`-th after it.
     pub fn every(&self, step: usize) -> Vec<f64> {
         match self {

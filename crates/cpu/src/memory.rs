@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 const ALIGNED: usize = 64;
 
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 1 << 20;
 
 /// Bytes of a large page.
 const LARGE_PAGE: usize = 2 << 20;
@@ -22,6 +22,10 @@ pub unsafe trait Plain: Copy {}
 unsafe impl Plain for f32 {}
 // SAFETY: as above.
 unsafe impl Plain for f64 {}
+// SAFETY: every pattern of bits is a number.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
 
 /// What holds the entries of a block.
 #[derive(Debug)]
@@ -121,6 +125,14 @@ impl<T: Plain> Block<T> {
             *self = Self::zeros(len);
         }
         self.len = self.capacity;
+    }
+}
+
+impl<T: Plain> Clone for Block<T> {
+    fn clone(&self) -> Self {
+        let mut clone = Self::zeros(self.len);
+        clone.copy_from_slice(self);
+        clone
     }
 }
 

@@ -128,7 +128,7 @@ impl Distances {
 }
 
 fn finite(table: &Table) -> bool {
-    (0..table.rows() * table.cols()).all(|at| table.elements().get(at).is_finite())
+    table.elements().is_finite()
 }
 
 fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {

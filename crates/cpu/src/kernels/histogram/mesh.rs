@@ -8,6 +8,7 @@
 
 use super::points::{Frame, GAP, Near, Points, Space};
 use super::strips::{Span, Strip};
+use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -178,9 +179,9 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
 impl Meshed {
     /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for distances up to `reach`,
     /// with cells `reach / parts` wide; none where single precision cannot place them, one is not finite or the box oblique.
-    pub fn new(frame: &Frame, sides: Vec<Vec<f64>>, reach: f64, parts: usize) -> Option<Meshed> {
+    pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
-        let ([lo, hi], finite) = hull(&sides, dimensions);
+        let ([lo, hi], finite) = hull(sides, dimensions);
         if !finite {
             return None;
         }
@@ -205,7 +206,7 @@ impl Meshed {
         let mesh = Mesh::new(&Extent { dimensions, ends, periods, points, error: 2.0 * error }, reach, parts)?;
         let far =
             2.0 * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0)) + 4.0 * reach;
-        let place = |side: Vec<f64>| {
+        let place = |side: &&[f64]| {
             let key = |row: &[f64]| {
                 let near = frame.place(row);
                 (mesh.column(&near) as u32, near[mesh.along] as f32)
@@ -213,16 +214,16 @@ impl Meshed {
             let rows = side.par_chunks_exact(dimensions).with_min_len(CHUNK);
             let keys: Vec<(u32, f32)> = rows.map(key).collect();
             let columns = Columns::new(mesh.columns(), &keys);
-            let points = Points::placed(frame, &side, &columns.places(), (mesh.along, far));
+            let points = Points::placed(frame, side, &columns.places(), (mesh.along, far));
             (columns, points)
         };
-        let (columns, points) = sides.into_iter().map(place).unzip();
+        let (columns, points) = sides.iter().map(place).unzip();
         Some(Meshed { mesh, columns, points })
     }
 }
 
 /// Least and largest coordinates of row-major points, and whether all are finite.
-fn hull(sides: &[Vec<f64>], dimensions: usize) -> ([[f64; 4]; 2], bool) {
+fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
     let none = ([[f64::INFINITY; 4], [f64::NEG_INFINITY; 4]], true);
     let both = |([lo, hi], finite): ([[f64; 4]; 2], bool), other: ([[f64; 4]; 2], bool)| {
         let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| std::array::from_fn(|k| pick(a[k], b[k]));
@@ -239,7 +240,7 @@ fn hull(sides: &[Vec<f64>], dimensions: usize) -> ([[f64; 4]; 2], bool) {
         }
         ([lo, hi], finite)
     };
-    let of_side = |side: &Vec<f64>| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
+    let of_side = |side: &&[f64]| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
     sides.iter().map(of_side).fold(none, both)
 }
 
@@ -250,29 +251,25 @@ impl Columns {
         keys.iter().for_each(|(c, _)| starts[*c as usize + 1] += 1);
         (0..columns).for_each(|c| starts[c + 1] += starts[c]);
         let mut next = starts.clone();
-        let mut sorted = vec![0u64; keys.len()];
+        let mut sorted = Block::<u64>::zeros(keys.len());
         for (row, (column, along)) in keys.iter().enumerate() {
             let to = &mut next[*column as usize];
             sorted[*to] = u64::from(ascending(*along)) << 32 | row as u64;
             *to += 1;
         }
-        let mut slices = Vec::with_capacity(columns);
-        let mut rest = sorted.as_mut_slice();
-        for c in 0..columns {
-            let (mine, others) = rest.split_at_mut(starts[c + 1] - starts[c]);
-            slices.push(mine);
-            rest = others;
-        }
+        let slices = split(&mut sorted, starts.windows(2).map(|s| s[1] - s[0]));
         slices.into_par_iter().with_min_len(16).for_each(<[u64]>::sort_unstable);
-        Columns { order: sorted.iter().map(|s| *s as u32).collect(), starts }
+        Columns { order: sorted.par_iter().with_min_len(CHUNK).map(|s| *s as u32).collect(), starts }
     }
     /// The row in every place of its points; one beyond all rows in the places behind each column.
-    pub fn places(&self) -> Vec<u32> {
-        let mut places = Vec::with_capacity(self.order.len() + PADDING * self.starts.len());
-        for c in 0..self.starts.len() - 1 {
-            places.extend_from_slice(&self.order[self.starts[c]..self.starts[c + 1]]);
-            places.extend([GAP; PADDING]);
-        }
+    pub fn places(&self) -> Block<u32> {
+        let mut places = Block::zeros(self.order.len() + PADDING * (self.starts.len() - 1));
+        let slices = split(&mut places, self.starts.windows(2).map(|s| s[1] - s[0] + PADDING));
+        slices.into_par_iter().enumerate().with_min_len(16).for_each(|(c, places)| {
+            let (rows, behind) = places.split_at_mut(places.len() - PADDING);
+            rows.copy_from_slice(&self.order[self.starts[c]..self.starts[c + 1]]);
+            behind.fill(GAP);
+        });
         places
     }
     /// The places of a column's points among the sorted `rows`.
@@ -281,6 +278,16 @@ impl Columns {
         let end = self.starts[column + 1].min(rows.end).max(start);
         start + PADDING * column..end + PADDING * column
     }
+}
+
+/// Consecutive parts of these lengths.
+fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    let part = |length| {
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = others;
+        part
+    };
+    lengths.map(part).collect()
 }
 
 /// An integer that ascends with a number.

@@ -1,6 +1,7 @@
 //! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
 
 use super::lattice::Lattice;
+use crate::memory::Block;
 use crate::prefetch::nearest;
 use crate::simd::Element;
 use rayon::prelude::*;
@@ -117,7 +118,7 @@ pub struct Points {
     exact: Exact,
     /// As `single`, where it is needed.
     near: Vec<f64>,
-    single: Vec<f32>,
+    single: Block<f32>,
     /// Bound of |single − near| over all coordinates.
     rounding: f64,
     /// Bound of the magnitudes of the exact coordinates.
@@ -130,7 +131,7 @@ enum Exact {
     /// One column after another.
     Columns(Vec<f64>),
     /// Row-major by place, NaN in gaps: a pair that is looked at again is in few lines.
-    Places(Vec<f64>),
+    Places(Block<f64>),
 }
 
 impl Points {
@@ -147,13 +148,13 @@ impl Points {
             len,
             exact: Exact::Columns(vec![]),
             near: vec![],
-            single: vec![],
+            single: Block::default(),
             rounding: 0.0,
             reach: 0.0,
         };
         let mut exact = vec![0.0; len * frame.dimensions];
         points.near = vec![0.0; (len + PAD) * frame.dimensions];
-        points.single = vec![0.0; (len + PAD) * frame.dimensions];
+        points.single = Block::zeros((len + PAD) * frame.dimensions);
         let mut point = [0.0; 4];
         let point = &mut point[..frame.dimensions];
         for at in 0..len {
@@ -176,8 +177,8 @@ impl Points {
     /// Takes finite row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
     pub(super) fn placed(frame: &Frame, rows: &[f64], places: &[u32], far: (usize, f64)) -> Points {
         let (len, dimensions) = (places.len(), frame.dimensions);
-        let mut single = vec![0.0f32; (len + PAD) * dimensions];
-        let mut exact = vec![f64::NAN; len * dimensions];
+        let mut single = Block::<f32>::zeros((len + PAD) * dimensions);
+        let mut exact = Block::<f64>::zeros(len * dimensions);
         let mut columns: Vec<_> = single.chunks_exact_mut(len + PAD).map(|c| c[..len].chunks_mut(CHUNK)).collect();
         let mut chunks = vec![];
         for (places, exact) in places.chunks(CHUNK).zip(exact.chunks_mut(CHUNK * dimensions)) {
@@ -189,6 +190,7 @@ impl Points {
             for (at, (place, exact)) in places.iter().zip(exact.chunks_exact_mut(dimensions)).enumerate() {
                 if *place == GAP {
                     to[far.0][at] = far.1 as f32;
+                    exact.fill(f64::NAN);
                     continue;
                 }
                 // Rows in another order: each is asked for before its turn.

@@ -289,8 +289,8 @@ fn meshes_count_what_the_definition_counts() {
                 let reach = edges.squares()[edges.bins()].sqrt();
                 for (parts, pairs) in [(1, Pairs::All), (2, Pairs::Above), (3, Pairs::All), (5, Pairs::Above)] {
                     let above = pairs == Pairs::Above;
-                    let sides = if above { vec![rows_x.clone()] } else { vec![rows_x.clone(), rows_y.clone()] };
-                    let Some(meshed) = Meshed::new(&frame, sides, reach, parts) else { continue };
+                    let sides = if above { vec![&rows_x[..]] } else { vec![&rows_x[..], &rows_y] };
+                    let Some(meshed) = Meshed::new(&frame, &sides, reach, parts) else { continue };
                     meshes += 1;
                     let want = oracle(&x, if above { &x } else { &y }, space, edges, *closed, pairs);
                     for isa in Isa::available() {
@@ -314,7 +314,7 @@ fn meshes_leave_most_pairs_out() {
     let x = cloud(0, 3, 4000, 21);
     let rows: Vec<f64> = (0..4000).flat_map(|i| x.iter().map(move |c| c[i])).collect();
     for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
-        let meshed = Meshed::new(&frame, vec![rows.clone()], 1.0, 2).expect("a mesh");
+        let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");
         let meeting = Meeting {
             mesh: &meshed.mesh,
             columns: [&meshed.columns[0]; 2],

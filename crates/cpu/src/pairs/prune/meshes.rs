@@ -2,6 +2,7 @@
 
 use super::tree::Hoisted;
 use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
+use crate::memory::Block;
 use crate::pairs::engine::UnitState;
 use crate::pairs::points::{Distances, frame};
 use crate::pairs::zips;
@@ -33,12 +34,13 @@ impl<'j> Meshes<'j> {
             return None;
         }
         let rows = |table, side| Hoisted::new(&job.low, table, side).values;
-        let mut sides = vec![rows(&job.x, Side::X)];
-        sides.extend(job.y.as_ref().map(|y| rows(y, Side::Y)));
-        let frame = frame(job, || Frame::open_rows(&sides[0], job.low.dim));
-        let Meshed { mesh, columns, points } = Meshed::new(&frame, sides, last, parts as usize)?;
+        let (x, y) = (rows(&job.x, Side::X), job.y.as_ref().map(|y| rows(y, Side::Y)));
+        let sides: Vec<&[f64]> = [Some(&x), y.as_ref()].into_iter().flatten().map(|side| &side[..]).collect();
+        let frame = frame(job, || Frame::open_rows(&x, job.low.dim));
+        let Meshed { mesh, columns, points } = Meshed::new(&frame, &sides, last, parts as usize)?;
         let mut points = points.into_iter();
-        let places = if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![vec![]] };
+        let places =
+            if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![Block::default()] };
         let orders = [&places[0][..], &places[places.len() - 1]];
         let distances = Distances::between(job, points.next()?, points.next(), Some(orders))?;
         Some(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })

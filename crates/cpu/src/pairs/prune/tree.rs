@@ -1,5 +1,6 @@
 //! Rows along a space-filling curve, and a small hierarchy of bounding boxes over them.
 
+use crate::memory::Block;
 use rayon::prelude::*;
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::lower::Lowered;
@@ -14,7 +15,7 @@ const CHUNK: usize = 2048;
 #[derive(Debug)]
 pub struct Hoisted {
     /// The numbers.
-    pub values: Vec<f64>,
+    pub values: Block<f64>,
     /// Numbers in a row.
     pub width: usize,
 }
@@ -23,11 +24,13 @@ impl Hoisted {
     /// Hoists the rows of `table`.
     pub fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
         let width = Bounds::coordinates(low, side);
-        let mut values = vec![0.0; table.rows() * width];
+        let mut values = Block::zeros(table.rows() * width);
         if let Some(columns) = raw_columns(low, side) {
             values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
+                let mut row = vec![0.0; table.width()];
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = table.get(chunk * CHUNK + at, *c));
+                    table.row_into(chunk * CHUNK + at, &mut row);
+                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = row[*c]);
                 }
             });
             return Hoisted { values, width };
