@@ -44,8 +44,7 @@ fn histogram(py: Python<'_>, out: &Bound<'_, PyDict>, f: &Histogram, s: &Histogr
     Ok(())
 }
 
-fn select(py: Python<'_>, out: &Bound<'_, PyDict>, mut s: SelectState) -> PyResult<()> {
-    s.sort();
+fn select(py: Python<'_>, out: &Bound<'_, PyDict>, s: SelectState) -> PyResult<()> {
     // Rows are counted in memory, so their numbers fit an i64, NumPy's own type of indices.
     out.set_item("i", PyArray1::from_vec(py, s.i.into_iter().map(|i| i as i64).collect()))?;
     out.set_item("j", PyArray1::from_vec(py, s.j.into_iter().map(|j| j as i64).collect()))?;

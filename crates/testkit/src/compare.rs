@@ -26,7 +26,7 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
         }
         (Fold::Select(_), State::Select(s)) => {
             let mut s = s.clone();
-            s.sort();
+            zipfold::matches::sort(&mut s);
             let mut flat: Vec<f64> = s.i.iter().zip(&s.j).flat_map(|(i, j)| [*i as f64, *j as f64]).collect();
             flat.extend(s.matched.iter().map(|m| f64::from(u8::from(*m))));
             vec![("values", flat), ("kept", s.values)]

@@ -12,6 +12,7 @@
 pub mod closure;
 pub mod device;
 pub mod library;
+pub mod matches;
 pub mod partial;
 pub mod pool;
 pub mod reading;

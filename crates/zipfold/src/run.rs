@@ -1,6 +1,7 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
 use crate::device::Worker;
+use crate::matches;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
 use crate::units::{Then, in_order};
@@ -265,7 +266,7 @@ fn run_typed<T: Typed>(
     let mut outputs = vec![];
     for (place, mut state) in places.items.into_iter().zip(merged.states) {
         if let State::Select(select) = &mut state {
-            select.sort();
+            workers.install(|| matches::sort(select));
         }
         outputs.push(match place {
             Place::Memory(items) => T::output(items.into_vec()),

@@ -72,7 +72,7 @@ pub fn merge(
     }
     for state in &mut merged.states {
         if let State::Select(select) = state {
-            select.sort();
+            crate::pool::within(plan.threads, || crate::matches::sort(select))?;
         }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();

@@ -11,6 +11,7 @@ use super::strips::{Span, Strip};
 use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
+use zipfold_core::slices::split;
 
 /// Rows that a thread takes at a time.
 const CHUNK: usize = 4096;
@@ -278,16 +279,6 @@ impl Columns {
         let end = self.starts[column + 1].min(rows.end).max(start);
         start + PADDING * column..end + PADDING * column
     }
-}
-
-/// Consecutive parts of these lengths.
-fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let part = |length| {
-        let (part, others) = std::mem::take(&mut rest).split_at_mut(length);
-        rest = others;
-        part
-    };
-    lengths.map(part).collect()
 }
 
 /// An integer that ascends with a number.
