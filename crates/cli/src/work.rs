@@ -196,7 +196,7 @@ fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
     }
 }
 
-/// The first SIGINT or SIGTERM stops the run at the next wave, the second one at once.
+/// The first SIGINT or SIGTERM stops the run before its next unit, the second one at once.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {

@@ -251,7 +251,7 @@ fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> 
             let column = |t: &Table| t.elements().every(t.cols());
             check_weights(a, data.x.rows())?;
             check_weights(b, data.other().rows())?;
-            Ok(Fold::Histogram(fold.weighted([column(a), column(b)])))
+            fold.weighted([column(a), column(b)]).map(Fold::Histogram)
         }
         other => Ok(other),
     }

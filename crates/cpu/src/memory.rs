@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 const ALIGNED: usize = 64;
 
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
-const LARGE: usize = 1 << 20;
+const LARGE: usize = LARGE_PAGE;
 
 /// Bytes of a large page.
 const LARGE_PAGE: usize = 2 << 20;
@@ -52,9 +52,11 @@ impl Memory {
     /// zeros into it at once, on one thread.
     fn zeros(bytes: usize, align: usize) -> Option<Self> {
         if bytes >= LARGE {
-            let mut pages = MmapMut::map_anon(bytes.checked_next_multiple_of(LARGE_PAGE)?).ok()?;
-            large_pages(pages.as_mut_ptr(), pages.len());
-            return Some(Memory::Pages(pages));
+            // Where the system gives no pages the allocator is asked.
+            if let Ok(mut pages) = MmapMut::map_anon(bytes.checked_next_multiple_of(LARGE_PAGE)?) {
+                large_pages(pages.as_mut_ptr(), pages.len());
+                return Some(Memory::Pages(pages));
+            }
         }
         let layout = Layout::from_size_align(bytes, align).ok()?;
         // SAFETY: the layout has a size above zero.
@@ -191,5 +193,8 @@ mod tests {
         }
         assert!(Block::<f64>::default().is_empty() && Block::<f64>::zeros(0).is_empty());
         assert!(Block::<f64>::try_zeros(usize::MAX / 4).is_none());
+        assert!(Block::<u32>::try_zeros(1 << 60).is_none());
+        let copy = Block::<u32>::zeros(5).clone();
+        assert!(copy.len() == 5 && copy.iter().all(|v| *v == 0));
     }
 }

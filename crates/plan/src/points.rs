@@ -21,12 +21,14 @@ pub fn apply(job: &Job) -> bool {
     whole && plain && boxed && distance
 }
 
-/// Weights whose products are whole numbers of units, and the same both ways round where a pair may be met either way.
+/// Terms that are whole numbers of units with an end, and weights that are the same both ways round where a pair may be met
+/// either way.
 fn are_plain(h: &Histogram, cells: Cells) -> bool {
     let usable = |unit: f64| unit.is_finite() && unit > 0.0;
     let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
     let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
-    usable(h.weight_unit) && usable(h.value_unit()) && h.weights.as_ref().is_none_or(finite)
+    let ends = !h.mean || h.axes[0].edges.iter().all(|e| e.is_finite());
+    usable(h.weight_unit()) && usable(h.value_unit()) && ends && h.weights.as_ref().is_none_or(finite)
 }
 
 /// The binned root is Σ (x − y)² of the raw rows.

@@ -9,28 +9,40 @@ pub fn sort(matches: &mut SelectState) {
     if matches.i.iter().zip(&matches.j).is_sorted() {
         return;
     }
-    let keys = |of: &[u64]| of.par_iter().max().map_or(0, |last| last.saturating_add(1));
+    let keys = |of: &[u64]| {
+        let last = |part: &[u64]| part.iter().max().copied();
+        let all = if of.len() > FEW { of.par_chunks(FEW).map(last).max().flatten() } else { last(of) };
+        all.map_or(0, |last| last.saturating_add(1))
+    };
     let (rows, columns) = (keys(&matches.i), keys(&matches.j));
     if matches.values.is_empty() && rows.max(columns) <= 1 << 32 {
-        sort_as::<u64>(matches, rows);
+        sort_as::<u64>(matches, rows, columns);
     } else {
-        sort_as::<(u64, u64, u64)>(matches, rows);
+        sort_as::<(u64, u64, u64)>(matches, rows, columns);
     }
 }
 
-/// Sorts matches of rows below `rows`: by buckets of rows in parts of the whole, then bucket by bucket.
-fn sort_as<M: Match>(matches: &mut SelectState, rows: u64) {
+/// Sorts matches of rows below `rows` and columns below `columns`: into buckets in parts of the whole, then bucket by bucket.
+fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     let items = matches.i.len();
-    let buckets = (items / BUCKET).clamp(1, BUCKETS);
-    let shift = 64 - (rows / buckets as u64).leading_zeros();
-    let bucket = |row: u64| row.checked_shr(shift).unwrap_or(0);
-    let part = items.div_ceil(2 * rayon::current_num_threads()).max(1 << 14);
     let taken = |at: usize| M::of(matches.i[at], matches.j[at], matches.values.get(at).copied().unwrap_or(0.0));
+    if items <= FEW {
+        let mut all = (0..items).map(taken).collect();
+        M::sort(&mut all);
+        return put(&all, &mut matches.i, &mut matches.j, &mut matches.values);
+    }
+    let buckets = (items / BUCKET).clamp(1, BUCKETS);
+    // Cells are numbered row by row, unless they are too many.
+    let wide = if rows.checked_mul(columns).is_some() { columns } else { 1 };
+    let shift = 64 - (rows * wide / buckets as u64).leading_zeros();
+    let cell = |at: usize| matches.i[at] * wide + if wide > 1 { matches.j[at] } else { 0 };
+    let bucket = |at: usize| cell(at).checked_shr(shift).unwrap_or(0);
+    let part = items.div_ceil(2 * rayon::current_num_threads()).max(FEW);
     let by_bucket = |first: usize| {
         let range = first..items.min(first + part);
-        let starts = starts(buckets as u64, matches.i[range.clone()].iter().map(|i| bucket(*i)));
+        let starts = starts(buckets as u64, range.clone().map(bucket));
         let (mut next_of, mut out) = (starts.clone(), vec![M::default(); range.len()]);
-        range.for_each(|at| out[next(&mut next_of, bucket(matches.i[at]))] = taken(at));
+        range.for_each(|at| out[next(&mut next_of, bucket(at))] = taken(at));
         (starts, out)
     };
     let firsts: Vec<usize> = (0..items).step_by(part).collect();
@@ -46,13 +58,20 @@ fn sort_as<M: Match>(matches: &mut SelectState, rows: u64) {
         let mut items = Vec::with_capacity(i.len());
         parts.iter().for_each(|(starts, part)| items.extend_from_slice(&part[starts[b]..starts[b + 1]]));
         M::sort(&mut items);
-        for ((i, j), item) in i.iter_mut().zip(j).zip(&items) {
-            (*i, *j) = item.pair();
-        }
-        values.iter_mut().zip(&items).for_each(|(value, item)| *value = item.value());
+        put(&items, i, j, values);
     });
 }
 
+/// Writes sorted matches, and their values where there are any.
+fn put<M: Match>(items: &[M], i: &mut [u64], j: &mut [u64], values: &mut [f64]) {
+    for ((i, j), item) in i.iter_mut().zip(j).zip(items) {
+        (*i, *j) = item.pair();
+    }
+    values.iter_mut().zip(items).for_each(|(value, item)| *value = item.value());
+}
+
+/// Matches that one thread sorts.
+const FEW: usize = 1 << 14;
 /// Matches that are sorted at once: they fit in the nearest cache.
 const BUCKET: usize = 2048;
 /// The most buckets, each of which a part writes to.
@@ -164,6 +183,8 @@ mod tests {
             (1000, 1024, 1 << 32),
             (1000, 1025, (1 << 32) + 1),
             (100_000, 3000, 70_000),
+            (100_000, 2, 1 << 40),
+            (100_000, 1 << 40, 1 << 40),
             (0, 1, 1),
         ];
         for (n, rows, columns) in cases {

@@ -31,8 +31,8 @@ impl Workers {
     /// # Errors
     /// `Resource` when the system refuses threads.
     pub(crate) fn of(job: &Job, plan: &Plan) -> Result<Workers> {
-        // One block a side: nothing below this would look for a pool of its own.
-        let one_block = job.space.n <= BLOCK && job.space.m <= BLOCK;
+        // One block a side, whose rows are not packed: nothing below this would look for a pool of its own.
+        let one_block = job.space.n <= BLOCK && job.space.m <= BLOCK && !matches!(&*plan.family, "dense" | "screen");
         if one_block && plan.seconds < SHORT { Ok(Workers::Caller) } else { kept(plan.threads).map(Workers::Pool) }
     }
     /// Runs `work` with the pool as the place of parallel iterators.

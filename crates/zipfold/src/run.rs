@@ -39,7 +39,7 @@ pub struct Options<'a> {
     pub checkpoint_every: Duration,
     /// Go on from the checkpoint, if there is one.
     pub resume: bool,
-    /// Told after every unit.
+    /// Told after every unit, on whatever thread merged it.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Stops the run before the next unit, or within a unit where nothing is kept for a resumption.
     pub stop: Option<&'a AtomicBool>,
@@ -423,11 +423,10 @@ fn loop_units<T: Typed>(
         let sink = UnitPlaces { all: places, found: Mutex::default() };
         Ok((engine.run(units[unit], &sink)?, sink.found))
     };
-    let mut take = |unit: usize, result: Result<(UnitState, _)>| -> Result<Then> {
+    let mut take = |unit: usize, result: Result<(UnitState, Mutex<Vec<Reservation>>)>| -> Result<Then> {
         let (state, found) = result?;
         merge_unit(job, &mut merged, state, engine.order());
-        drop(found);
-        growth.cover(&merged, options)?;
+        growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
         merged.tiles_done += units[unit].len();
         merged.cells += cells(units[unit]);
         if let Some(progress) = options.progress {
@@ -497,12 +496,18 @@ struct Growth {
 }
 
 impl Growth {
-    fn cover(&mut self, merged: &Partial, options: &Options<'_>) -> Result<()> {
+    /// Holds as much as `merged` takes: what the unit that was merged has reserved, and more or less.
+    fn cover(&mut self, merged: &Partial, found: Vec<Reservation>, options: &Options<'_>) -> Result<()> {
         let one = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
         let now: u64 = merged.states.iter().map(one).sum();
+        self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
+        self.held.extend(found);
         if now > self.bytes {
             self.held.push(options.budget.reserve(now - self.bytes, "the matches found so far")?);
             self.bytes = now;
+        }
+        while let Some(last) = self.held.pop_if(|last| self.bytes - last.bytes() >= now) {
+            self.bytes -= last.bytes();
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Units of work by all threads, taken in order as they are done: no thread waits for others but at the very end.
+//! Units of work by all threads, begun in order and taken in order as they are done, without a pause in between.
 
 use crate::pool::Workers;
 use rayon::ScopeFifo;
@@ -36,11 +36,11 @@ pub(crate) fn in_order<U: Send>(
         }
         return Ok(());
     };
-    let ahead = ahead.max(1);
-    let first = units.start..units.end.min(units.start + ahead);
-    let state = State { waiting: BTreeMap::new(), head: units.start, next: first.end, taken: false, over: Ok(false) };
-    let line = Line { end: units.end, ahead, work, take: Mutex::new(take), state: Mutex::new(state) };
-    pool.scope_fifo(|scope| first.for_each(|unit| line.begin(scope, unit)));
+    let Range { start, end } = units;
+    let state =
+        State { waiting: BTreeMap::new(), head: start, begun: start, called: start, taken: false, over: Ok(false) };
+    let line = Line { end, ahead: ahead.max(1), work, take: Mutex::new(take), state: Mutex::new(state) };
+    pool.scope_fifo(|scope| line.call(scope, &mut lock(&line.state)));
     let over = lock(&line.state).over.clone();
     over.map(drop)
 }
@@ -57,9 +57,10 @@ struct Line<U, W, F> {
 struct State<U> {
     /// Done, but not taken.
     waiting: BTreeMap<usize, U>,
-    /// The next to be taken, and the next to be begun.
+    /// The next to be taken, the next to be begun, and the first that no thread was called for.
     head: usize,
-    next: usize,
+    begun: usize,
+    called: usize,
     /// A thread is taking: it will find what is added.
     taken: bool,
     /// Whether no more are to be begun.
@@ -67,13 +68,18 @@ struct State<U> {
 }
 
 impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Line<U, W, F> {
-    fn begin<'s>(&'s self, scope: &ScopeFifo<'s>, unit: usize) {
-        scope.spawn_fifo(move |scope| {
-            if lock(&self.state).goes_on() {
-                let result = (self.work)(unit);
-                self.done(scope, unit, result);
-            }
-        });
+    /// Calls a thread for each unit that may be begun. Which one it is is said when it comes, so that none is left out between
+    /// those that are begun.
+    fn call<'s>(&'s self, scope: &ScopeFifo<'s>, state: &mut State<U>) {
+        while state.goes_on() && state.called < self.end.min(state.head + self.ahead) {
+            state.called += 1;
+            scope.spawn_fifo(move |scope| {
+                let unit = lock(&self.state).begin();
+                if let Some(unit) = unit {
+                    self.done(scope, unit, (self.work)(unit));
+                }
+            });
+        }
     }
     /// Adds a result, and takes all whose turn it is, unless another thread is at it.
     fn done<'s>(&'s self, scope: &ScopeFifo<'s>, unit: usize, result: U) {
@@ -93,10 +99,7 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
                 Ok(Then::End) => state.over = state.over.clone().map(|_| true),
                 Err(e) => state.over = Err(e),
             }
-            while state.goes_on() && state.next < self.end.min(state.head + self.ahead) {
-                self.begin(scope, state.next);
-                state.next += 1;
-            }
+            self.call(scope, &mut state);
         }
         state.taken = false;
     }
@@ -105,6 +108,12 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
 impl<U> State<U> {
     fn goes_on(&self) -> bool {
         matches!(self.over, Ok(false))
+    }
+    fn begin(&mut self) -> Option<usize> {
+        self.goes_on().then(|| {
+            self.begun += 1;
+            self.begun - 1
+        })
     }
     /// The result whose turn it is; none after an error.
     fn turn(&mut self) -> Option<(usize, U)> {
@@ -165,13 +174,19 @@ mod tests {
             let fail = |unit, _| if unit == 20 { Err(Error::internal("twenty")) } else { Ok(Then::GoOn) };
             assert!(in_order(&workers, 0..1000, 8, work, fail).unwrap_err().to_string().contains("twenty"));
             assert!(begun.load(Relaxed) <= 28);
-            let mut last = 0;
-            let end = |unit, _| {
-                last = unit;
+            // A slow unit, while those behind it are done: all that were begun are taken.
+            let begun = AtomicUsize::new(0);
+            let work = |unit: usize| {
+                begun.fetch_add(1, Relaxed);
+                std::thread::sleep(Duration::from_millis(if unit % 7 == 3 { 10 } else { 0 }));
+            };
+            let mut taken = 0;
+            let end = |unit, ()| {
+                taken += 1;
                 Ok(if unit == 20 { Then::End } else { Then::GoOn })
             };
             in_order(&workers, 0..1000, 8, work, end).unwrap();
-            assert!((20..28).contains(&last));
+            assert!(taken == begun.load(Relaxed) && (21..29).contains(&taken), "{taken}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Histograms of values on one to three axes, with weights and means per bin, exact in every tiling: counts are u64, and
 //! weighted sums are kept in 128-bit fixed point, whose addition is associative.
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What happens to a value equal to the last edge.
@@ -87,8 +88,7 @@ pub struct Histogram {
     pub closed: Closed,
     /// Weights of the rows of x and of y; a pair weighs their product.
     pub weights: Option<[Vec<f64>; 2]>,
-    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
-    pub weight_unit: f64,
+    weight_unit: f64,
     /// Also keep the mean value per bin of the first axis.
     pub mean: bool,
 }
@@ -101,15 +101,26 @@ impl Histogram {
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
     }
+    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
+    pub fn weight_unit(&self) -> f64 {
+        self.weight_unit
+    }
     /// A histogram of pairs that weigh nothing.
     pub fn new(axes: Vec<Axis>, closed: Closed, mean: bool) -> Self {
         Histogram { axes, closed, weights: None, weight_unit: unit_below(1.0), mean }
     }
     /// The same with weights of the rows of x and of y.
-    pub fn weighted(self, weights: [Vec<f64>; 2]) -> Self {
+    ///
+    /// # Errors
+    /// `Input` where the product of two is beyond double precision.
+    pub fn weighted(self, weights: [Vec<f64>; 2]) -> Result<Self> {
         let top = |w: &Vec<f64>| w.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let weight_unit = unit_below(top(&weights[0]) * top(&weights[1]));
-        Histogram { weights: Some(weights), weight_unit, ..self }
+        let largest = top(&weights[0]) * top(&weights[1]);
+        if !largest.is_finite() {
+            let e = Error::input("the product of two weights is beyond double precision").at("--weights");
+            return Err(e.remedy("divide all weights by the same number, and leave out those that are infinite"));
+        }
+        Ok(Histogram { weights: Some(weights), weight_unit: unit_below(largest), ..self })
     }
     /// Fixed-point units per unit of value (of the first axis): no value within the edges has more than 2⁸⁰.
     pub fn value_unit(&self) -> f64 {

@@ -259,4 +259,50 @@ mod tests {
     fn short_data_is_refused() {
         PackedB::<f32>::pack(&[0.0f32; 5], 2, 3, 3);
     }
+
+    /// Rows of a table of `components` numbers, as strips; their number is the first component.
+    struct Given<'a> {
+        rows: &'a [f64],
+        components: usize,
+        strip: Vec<[f64; A_ROWS]>,
+        first: [f64; A_ROWS],
+    }
+
+    impl Strips for Given<'_> {
+        fn strip(&mut self, first: usize) -> &[[f64; A_ROWS]] {
+            let row = |lane| self.rows.chunks(self.components).nth(first + lane);
+            self.strip = (0..self.components)
+                .map(|k| std::array::from_fn(|lane| row(lane).map_or(f64::NAN, |row| row[k])))
+                .collect();
+            self.first = self.strip[0];
+            &self.strip
+        }
+        fn number(&self, _: usize) -> &[f64; A_ROWS] {
+            &self.first
+        }
+    }
+
+    #[test]
+    fn panels_of_computed_rows_are_those_of_rows() {
+        fn check<T: Element>(rows: usize, components: usize, sides: (bool, bool)) {
+            let data: Vec<f64> = (0..rows * components).map(|i| i as f64 * 0.5 - 3.0).collect();
+            let given = || Given { rows: &data, components, strip: vec![], first: [0.0; A_ROWS] };
+            let packed = pack_strips::<T, _>(given, (rows, components, 2), sides);
+            let (a, b) = (
+                PackedA::<T>::pack(&data, rows, components, components),
+                PackedB::<T>::pack(&data, rows, components, components),
+            );
+            assert_eq!((packed.a.is_some(), packed.b.is_some()), sides);
+            assert!(packed.a.is_none_or(|have| have.0.values[..] == a.0.values[..]), "{rows} × {components}");
+            assert!(packed.b.is_none_or(|have| have.0.values[..] == b.0.values[..]), "{rows} × {components}");
+            let numbers = (0..2 * rows).map(|at| T::from_f64(data[at / 2 * components]));
+            assert!(packed.numbers.iter().copied().eq(numbers), "{rows} × {components}");
+        }
+        for rows in [0, 1, 7, 8, 9, 31, 33, 64, 130] {
+            for sides in [(true, true), (true, false), (false, true)] {
+                check::<f32>(rows, 17, sides);
+                check::<f64>(rows, 3, sides);
+            }
+        }
+    }
 }

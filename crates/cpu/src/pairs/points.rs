@@ -43,7 +43,7 @@ impl Sums {
             ordered
         };
         let weights = h.weights.as_ref().map(|[x, y]| [ordered(0, x), ordered(1, y)]);
-        let units = (h.weight_unit, h.value_unit());
+        let units = (h.weight_unit(), h.value_unit());
         (h.weights.is_some() || h.mean).then(|| Sums { weights, units, values: h.mean, squares: !h.axes[0].squared })
     }
 }

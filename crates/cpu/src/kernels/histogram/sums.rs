@@ -215,12 +215,17 @@ mod tests {
             squares: false,
         };
         let mut sums = Sums::new(terms, 3);
-        let few = vec![(1u128 << 80) as f64; 1 << 16];
-        let slots = vec![1; 1 << 16];
-        let many = (MOST >> 16) + 3;
-        (0..many).for_each(|_| sums.add_all(Isa::detect(), false, &few, &slots, 0));
+        let few = [(1u128 << 80) as f64, 3.0, 5.0, -7.5];
+        let want = few.iter().map(|t| *t as i128).sum::<i128>();
+        sums.add_all(Isa::detect(), false, &few, &[1; 4], 0);
+        // Parts make room for terms that are more than fit, before they are added.
+        sums.pending = MOST - 3;
+        sums.add_all(Isa::detect(), false, &few, &[1; 4], 0);
+        assert_eq!((sums.pending, sums.totals[0][1]), (4, want));
+        sums.pending = MOST;
         sums.add(0, 0, 1, 6.25);
-        let want = ((many << 16) as i128 + 1) << 80;
-        assert_eq!(sums.finish(), [vec![0, want, 0], vec![0, 20, 0]]);
+        assert_eq!((sums.pending, sums.totals[0][1]), (1, 2 * want));
+        assert!(MOST as f64 * (MID * 0.5 + 1.0) <= (1u64 << 53) as f64);
+        assert_eq!(sums.finish(), [vec![0, 2 * want + (1i128 << 80), 0], vec![0, 20, 0]]);
     }
 }

@@ -27,10 +27,15 @@ impl Hoisted {
         let mut values = Block::zeros(table.rows() * width);
         if let Some(columns) = raw_columns(low, side) {
             values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
-                let mut row = vec![0.0; table.width()];
+                let mut whole = vec![0.0; table.width()];
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                    table.row_into(chunk * CHUNK + at, &mut row);
-                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = row[*c]);
+                    let row = chunk * CHUNK + at;
+                    if table.width() > 4 * width {
+                        out.iter_mut().zip(&columns).for_each(|(o, c)| *o = table.get(row, *c));
+                        continue;
+                    }
+                    table.row_into(row, &mut whole);
+                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = whole[*c]);
                 }
             });
             return Hoisted { values, width };
