@@ -82,7 +82,7 @@ impl Kernel<f32> for ThirdPower<'_> {
 /// two parts.
 #[inline(always)]
 fn third_power<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
-    const ROOT: [f32; 6] = [0.026_954_921, -0.179_556_85, 0.510_965_85, -0.836_069_76, 1.056_015, 0.421_689_78];
+    const ROOT: [f32; 6] = [0.026_954_921, -0.179_556_85, 0.510_965_8, -0.836_069_76, 1.056_015_1, 0.421_689_78];
     const SLOPE: [f32; 3] = [-0.172_136_62, 0.580_073_24, -0.741_969_76];
     // The roots of 2 and of ½, and what single precision leaves of them.
     const TWO: (f32, f32) = (1.259_921_1, -2.401_870_2e-8);
