@@ -61,7 +61,8 @@ const POWERS: usize = 32;
 
 /// In double precision, so that the rounding of the logarithm does not show; cube roots have a kernel of their own.
 fn single_power(p: f64, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
-    if p == 1.0 / 3.0 {
+    // Exponents come in single precision, too.
+    if p as f32 == 1.0 / 3.0 {
         out.copy_from_slice(of);
         math::third_power_in_place(isa, out);
         return true;
