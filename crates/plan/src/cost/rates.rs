@@ -123,7 +123,7 @@ pub const NEAREST: [f64; 3] = [2500.0, 300.0, 5.0];
 /// See [`NEAREST`].
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
 /// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row placed, a pair counted.
-pub const MESH: [f64; 4] = [320.0, 23.0, 250.0, 3.0];
+pub const MESH: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
 /// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds
@@ -141,4 +141,4 @@ pub const FRESH: f64 = 1.5e9;
 pub const CLOCK: f64 = 3.7e9;
 
 /// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
-pub const SUMMED: [f64; 2] = [20.0, 70.0];
+pub const SUMMED: [f64; 2] = [8.0, 60.0];
