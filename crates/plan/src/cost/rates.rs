@@ -141,4 +141,4 @@ pub const FRESH: f64 = 1.5e9;
 pub const CLOCK: f64 = 3.7e9;
 
 /// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
-pub const SUMMED: [f64; 2] = [8.0, 60.0];
+pub const SUMMED: [f64; 2] = [8.0, 70.0];
