@@ -57,7 +57,7 @@ pub fn matrix(
         let remedy = "define 'double pair(const double *x, const double *y, int d)' in plain C";
         Error::request(e.what().replace("a generated kernel", "the pair source")).at("--pair-source").remedy(remedy)
     })?;
-    let flat = |t: &Table| (0..t.rows() * t.cols()).map(|at| t.elements().get(at)).collect::<Vec<f64>>();
+    let flat = |t: &Table| t.elements().every(1);
     let (dx, dy) = (device.upload(&flat(x))?, device.upload(&flat(y))?);
     let step = (AT_A_TIME / (m * 8)).clamp(1, n);
     let out = device.allocate(step * m * 8)?;

@@ -15,65 +15,66 @@ pub trait Transcendental: Element {
 
 /// Replaces every value by its exponential.
 pub fn exp_in_place<T: Transcendental>(isa: Isa, values: &mut [T]) {
-    T::dispatch(isa, Map::<T, false>(values));
+    T::dispatch(isa, Map(values, Exp));
 }
 
 /// Replaces every value by its natural logarithm.
 pub fn ln_in_place<T: Transcendental>(isa: Isa, values: &mut [T]) {
-    T::dispatch(isa, Map::<T, true>(values));
+    T::dispatch(isa, Map(values, Ln));
 }
 
 /// Replaces every value by its power by a third: that of what is below 0 is no number.
 pub fn third_power_in_place(isa: Isa, values: &mut [f32]) {
-    f32::dispatch(isa, ThirdPower(values));
+    f32::dispatch(isa, Map(values, ThirdPower));
 }
 
-/// Replaces values by those that `f` makes of vectors of them.
-#[inline(always)]
-fn in_place<T: Element, S: Lanes<T>>(s: S, values: &mut [T], f: impl Fn(S::V) -> S::V) {
-    let mut chunks = values.chunks_exact_mut(S::N);
-    for chunk in &mut chunks {
-        // SAFETY: the chunk holds N values.
-        unsafe { s.store(f(s.load(chunk.as_ptr())), chunk.as_mut_ptr()) };
-    }
-    let rest = chunks.into_remainder();
-    if rest.is_empty() {
-        return;
-    }
-    let mut last = [T::ONE; 16];
-    last[..rest.len()].copy_from_slice(rest);
-    // SAFETY: the array holds 16 ≥ N values.
-    unsafe { s.store(f(s.load(last.as_ptr())), last.as_mut_ptr()) };
-    rest.copy_from_slice(&last[..rest.len()]);
+/// A function of every lane.
+trait Function<T: Element> {
+    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V;
 }
 
-struct Map<'a, T, const LN: bool>(&'a mut [T]);
+struct Exp;
+impl<T: Transcendental> Function<T> for Exp {
+    #[inline(always)]
+    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V {
+        T::exp(s, x)
+    }
+}
 
-impl<T: Transcendental, const LN: bool> Kernel<T> for Map<'_, T, LN> {
+struct Ln;
+impl<T: Transcendental> Function<T> for Ln {
+    #[inline(always)]
+    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V {
+        T::ln(s, x)
+    }
+}
+
+struct ThirdPower;
+impl Function<f32> for ThirdPower {
+    #[inline(always)]
+    fn of<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
+        third_power(s, x)
+    }
+}
+
+/// Replaces values by what a function makes of them.
+struct Map<'a, T, F>(&'a mut [T], F);
+
+impl<T: Element, F: Function<T>> Kernel<T> for Map<'_, T, F> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        in_place(
-            s,
-            self.0,
-            #[inline(always)]
-            |x| if LN { T::ln(s, x) } else { T::exp(s, x) },
-        );
-    }
-}
-
-struct ThirdPower<'a>(&'a mut [f32]);
-
-impl Kernel<f32> for ThirdPower<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Lanes<f32>>(self, s: S) {
-        in_place(
-            s,
-            self.0,
-            #[inline(always)]
-            |x| third_power(s, x),
-        );
+        let mut chunks = self.0.chunks_exact_mut(S::N);
+        for chunk in &mut chunks {
+            // SAFETY: the chunk holds N values.
+            unsafe { s.store(F::of(s, s.load(chunk.as_ptr())), chunk.as_mut_ptr()) };
+        }
+        let rest = chunks.into_remainder();
+        let mut last = [T::ONE; 16];
+        last[..rest.len()].copy_from_slice(rest);
+        // SAFETY: the array holds 16 ≥ N values.
+        unsafe { s.store(F::of(s, s.load(last.as_ptr())), last.as_mut_ptr()) };
+        rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
