@@ -67,10 +67,14 @@ impl Default for Options<'_> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Cells visited so far.
+    /// What the run is doing: `range`, `pairs`.
+    pub phase: &'static str,
+    /// Cells visited so far in this phase, those of an earlier run included.
     pub cells: u64,
-    /// Cells of this run.
+    /// Cells of this phase.
     pub total: u64,
+    /// Cells that an earlier run visited, from whose checkpoint this one goes on.
+    pub before: u64,
 }
 
 /// Where a dense result goes.
@@ -119,6 +123,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// Cells of this run.
     pub cells: u64,
+    /// Those of them that an earlier run visited, from whose checkpoint this one went on.
+    pub before: u64,
     /// Seconds of loading and running.
     pub kernel_seconds: f64,
 }
@@ -255,6 +261,7 @@ fn run_typed<T: Typed>(
         (Some(path), true) => partial::read_if_there(path, &key)?,
         _ => None,
     };
+    let before = resumed.as_ref().map_or(0, |earlier| earlier.cells);
     let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
     let workers = Workers::of(job, &plan)?;
     // A unit that ends early would lose what a checkpoint after it keeps.
@@ -283,6 +290,7 @@ fn run_typed<T: Typed>(
         outputs,
         tally: merged.tally,
         cells: merged.cells,
+        before,
         kernel_seconds: start.elapsed().as_secs_f64(),
     })
 }
@@ -415,6 +423,7 @@ fn loop_units<T: Typed>(
         };
         Partial::start(key, job.folds.iter().map(start).collect())
     });
+    let before = merged.cells;
     let mut growth = Growth::default();
     let mut saved = Instant::now();
     let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
@@ -430,7 +439,7 @@ fn loop_units<T: Typed>(
         merged.tiles_done += units[unit].len();
         merged.cells += cells(units[unit]);
         if let Some(progress) = options.progress {
-            progress(Progress { cells: merged.cells, total });
+            progress(Progress { phase: "pairs", cells: merged.cells, total, before });
         }
         if let Some(path) = &options.checkpoint
             && saved.elapsed() >= options.checkpoint_every

@@ -76,7 +76,7 @@ pub fn merge(
         }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
-    Ok((job, Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, kernel_seconds: 0.0 }))
+    Ok((job, Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, before: 0, kernel_seconds: 0.0 }))
 }
 
 /// All shares of one problem, each once.
