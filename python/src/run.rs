@@ -99,6 +99,7 @@ pub fn merge<'py>(
 
 fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
+    warn(py, &outcome.warnings)?;
     let json = |e: serde_json::Error| raise(py, &Error::internal(e.to_string()));
     out.set_item("plan", serde_json::to_string(&outcome.plan).map_err(json)?)?;
     out.set_item("problem", serde_json::to_string(problem).map_err(json)?)?;
@@ -113,6 +114,15 @@ fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) 
     }
     out.set_item("results", results)?;
     Ok(out)
+}
+
+/// Hands what a run has to say beside its answer to Python's `warnings`.
+pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
+    let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
+    for text in warnings {
+        PyErr::warn(py, &category, &std::ffi::CString::new(text.replace('\0', " ")).unwrap_or_default(), 2)?;
+    }
+    Ok(())
 }
 
 /// A plan as text and as JSON, the rows of x and y, and which cells are visited.

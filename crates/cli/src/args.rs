@@ -168,9 +168,12 @@ pub struct RunArgs {
 pub struct Dist {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int d)
+    /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int d). Needs --run-code
     #[arg(long, value_name = "FILE.c", conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
     pub pair_source: Option<String>,
+    /// Run the code of --pair-source: it can read this machine's memory and never end
+    #[arg(long, requires = "pair_source")]
+    pub run_code: bool,
     /// SciPy's condensed order of i < j instead of the full matrix
     #[arg(long)]
     pub condensed: bool,

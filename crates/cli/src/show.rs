@@ -72,10 +72,11 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
-            "warnings": [],
+            "warnings": outcome.warnings,
         });
         return print_line(&value.to_string());
     }
+    outcome.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
     if args.quiet {
         return Ok(());
     }

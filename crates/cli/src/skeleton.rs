@@ -9,6 +9,10 @@ use zipfold::{Error, Result};
 /// Writes the matrix of all pairs to an `.npy` file.
 pub fn dist(args: &Dist) -> Result<()> {
     let Some(file) = &args.pair_source else { return Ok(()) };
+    if !args.run_code {
+        let e = Error::request("a pair source is code that would run on this machine").at("--pair-source");
+        return Err(e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair"));
+    }
     let Some(path) = args.run.output.as_deref().filter(|p| p.ends_with(".npy")) else {
         let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
         return Err(e.remedy("-o d.npy"));

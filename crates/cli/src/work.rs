@@ -185,6 +185,7 @@ fn options<'a>(
         progress: Some(tell),
         stop: Some(stop),
         device: Wanted::parse(&args.device)?,
+        ..Options::default()
     })
 }
 

@@ -162,13 +162,15 @@ impl<'j> Engine<'j> {
     pub fn run(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut work = tiles.to_vec();
+        // Sums by row are cut between spans alone, which keeps their bits.
+        let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
         loop {
             match self.attempt(&work, put) {
                 // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
                 Err(e)
-                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > BLOCK) =>
+                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
                 {
-                    work = work.iter().flat_map(halves).collect();
+                    work = work.iter().flat_map(|tile| halves(tile, least)).collect();
                 }
                 other => return other,
             }
@@ -261,11 +263,11 @@ impl<'j> Engine<'j> {
     }
 }
 
-/// A tile in two, its longer side cut between blocks.
-fn halves(tile: &Tile) -> Vec<Tile> {
+/// A tile in two, its longer side cut at a multiple of `least`.
+fn halves(tile: &Tile, least: usize) -> Vec<Tile> {
     let (rows, cols) = (&tile.rows, &tile.cols);
-    let middle = |side: &Range<usize>| side.start + side.len().div_ceil(BLOCK) / 2 * BLOCK;
-    if rows.len().max(cols.len()) <= BLOCK {
+    let middle = |side: &Range<usize>| side.start + side.len().div_ceil(least) / 2 * least;
+    if rows.len().max(cols.len()) <= least {
         return vec![tile.clone()];
     }
     if rows.len() >= cols.len() {

@@ -26,6 +26,8 @@ use zipfold_plan::{Plan, Tile};
 
 /// Slots of a page of matches.
 pub(crate) const PAGE: usize = 8192;
+/// Bytes of shared memory that a block of any device has without asking for more.
+const SHARED_MEMORY: usize = 48 << 10;
 /// Most numbers of the state of a row that stay in registers.
 const MOST_STATE: usize = 20;
 pub(crate) const NONE: u32 = u32::MAX;
@@ -87,6 +89,8 @@ pub fn folds(job: &Job) -> bool {
 struct Filter {
     abs: f64,
     rel: f64,
+    /// The least value.
+    least: f64,
     /// The largest value.
     most: f64,
     truth: Option<Truth>,
@@ -160,7 +164,8 @@ impl<'j> Points<'j> {
         }
         let rows = pass.shape.anchors * THREADS as usize;
         let groups = anchors.len().div_ceil(rows);
-        let span = span(&job.folds[0], pass.shape.tiled, device.facts.units, groups, others.len());
+        let span = tree::span(job)
+            .unwrap_or_else(|| span(&job.folds[0], pass.shape.tiled, device.facts.units, groups, others.len()));
         let spans = others.len().div_ceil(span);
         let grid = Grid { x: groups as u32, y: spans as u32, threads: THREADS };
         let launch = Launch { device, loaded, pass, anchors, others, span, grid, extra: &self.extra };
@@ -267,7 +272,7 @@ fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Pre
     let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
     // Counters, or the queues of candidates.
     let taken = if matches!(job.folds[0], Fold::Histogram(_)) { tree::SHARED } else { tree::SHARED / 2 };
-    let most = (48 << 10) - taken;
+    let most = SHARED_MEMORY - taken;
     if input != Input::Both || bytes <= most {
         return Ok(());
     }
@@ -309,7 +314,7 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
     bounds.get(job.low.formula.roots[f.root]).is_some_and(|b| error(b) <= EXPONENT)
 }
 
-/// Others a block takes: enough blocks to fill the device, enough panels in each to pay for its end.
+/// Others a block takes where their order does not matter: enough blocks to fill the device, enough panels in each to pay for its end.
 fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) -> usize {
     let panels = others.div_ceil(128);
     // Neighbours and extremes look for candidates anew in every span: one wave of blocks.
@@ -348,7 +353,7 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
         return None;
     }
     let b = of(roots[0])?;
-    let found = Filter { abs: b.abs, rel: b.rel, most: b.hi, truth: None };
+    let found = Filter { abs: b.abs, rel: b.rel, least: b.lo, most: b.hi, truth: None };
     if let Fold::Histogram(h) = &job.folds[0] {
         return bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found);
     }
@@ -384,7 +389,13 @@ fn filter_predicate(job: &Job, root: usize, bounds: &Bounds<'_>) -> Option<Filte
     let single = text.roots.iter().all(|r| matches!(r, RootText::Numbers(n) if n.len() == 1));
     // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
     let bounded = bounds.covers(predicate);
-    (fine && single && bounded).then_some(Filter { abs: 0.0, rel: 0.0, most: f64::INFINITY, truth: Some(truth) })
+    (fine && single && bounded).then_some(Filter {
+        abs: 0.0,
+        rel: 0.0,
+        least: f64::NEG_INFINITY,
+        most: f64::INFINITY,
+        truth: Some(truth),
+    })
 }
 
 /// Whether a row keeps one of its values.
@@ -413,7 +424,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         }
         Fold::Histogram(h) => {
             root = h.axes[0].root;
-            let copies = copies(h.cells(), plan, runtime)?;
+            let copies = copies(h.cells(), plan, runtime, sweep::shared_rows(&job.low, shape))?;
             let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
             let band = filter.and_then(|f| bin_band(f, h, fast));
             folds::histogram(job, h, shape, copies, band)
@@ -476,18 +487,28 @@ fn counts_first(job: &Job, plan: &Plan) -> Result<bool> {
 
 fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
     let (lo, rate) = folds::uniform(&h.axes[0])?;
-    Some(Band { lo, rate, squared: h.axes[0].squared, absolute: f.abs, relative: f.rel, fast, most: f.most })
+    Some(Band {
+        lo,
+        rate,
+        squared: h.axes[0].squared,
+        absolute: f.abs,
+        relative: f.rel,
+        fast,
+        least: f.least,
+        most: f.most,
+    })
 }
 
-/// Private copies of the counters of a block; none where they are in device memory.
-fn copies(cells: usize, plan: &Plan, runtime: Runtime) -> Result<usize> {
+/// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they are in device memory.
+fn copies(cells: usize, plan: &Plan, runtime: Runtime, taken: usize) -> Result<usize> {
     let default = match tree::counters(cells, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,
         tree::Counters::Global => 0,
     };
     let asked = counted(plan, "hist.copies", default, 32)?;
     // As many as fit, where fewer were asked for than that.
-    Ok(asked.min(tree::SHARED / 4 / cells))
+    let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
+    Ok(asked.min(room / 4 / (cells + 1)))
 }
 
 /// One launch of a pass over a tile.

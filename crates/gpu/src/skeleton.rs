@@ -3,7 +3,7 @@
 
 use crate::emit::header;
 use crate::runtime::{Arg, Device, Grid};
-use zipfold_core::{Blame, Error, Result, Table};
+use zipfold_core::{Error, Result, Table};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -11,6 +11,15 @@ const THREADS: u32 = 128;
 const MOST: usize = 1024;
 /// Bytes of values brought home at a time.
 const AT_A_TIME: usize = 256 << 20;
+
+/// A pair source has no lines for the preprocessor, in any of C's spellings: they could bring in files of this machine.
+fn without_directives(function: &str) -> Result<()> {
+    let Some(found) = ["#", "%:", "??="].iter().find_map(|mark| function.find(mark)) else { return Ok(()) };
+    let line = 1 + function[..found].matches('\n').count();
+    let e =
+        Error::request("expected plain C, got a line for the preprocessor").at(format!("--pair-source, line {line}"));
+    Err(e.remedy("write constants and helpers as 'static' functions, without #include and #define"))
+}
 
 /// The kernel around `function`, which defines `double pair(const double *x, const double *y, int d)`.
 pub fn source(device: &Device, function: &str, cols: [usize; 2]) -> String {
@@ -50,8 +59,9 @@ pub fn matrix(
         let e = Error::request(format!("rows of {widest} components for a pair source")).at("--pair-source");
         return Err(e.limit(format!("{MOST} components")).remedy("write the pair as a formula: --pair"));
     }
+    without_directives(function)?;
     let kernels = device.compile(&source(device, function, [x.cols(), y.cols()]), &["zf_skeleton"]).map_err(|e| {
-        if e.blame() != Blame::Internal {
+        if !e.what().contains("a generated kernel") {
             return e;
         }
         let remedy = "define 'double pair(const double *x, const double *y, int d)' in plain C";
@@ -72,4 +82,20 @@ pub fn matrix(
         put(from, &items[..rows * m])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_for_the_preprocessor_are_refused() {
+        for text in
+            ["#include \"/etc/passwd\"", "int a;\n  # include <x>", "%:include <x>", "??=include <x>", "#define D 3"]
+        {
+            let e = without_directives(text).unwrap_err().to_string();
+            assert!(e.contains("preprocessor"), "{text}: {e}");
+        }
+        assert!(without_directives("double pair(const double *x, const double *y, int d) { return d % 2; }").is_ok());
+    }
 }

@@ -156,6 +156,10 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
         plan.tiling = tiling(job, facts, settings)?;
     }
+    if let Some(span) = crate::sweep::span(job) {
+        let whole = |side: usize| side.next_multiple_of(span);
+        plan.tiling = Tiling { rows: whole(plan.tiling.rows), cols: whole(plan.tiling.cols) };
+    }
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
     if !settings.contains_key("unit") {

@@ -1,7 +1,9 @@
 //! The decision tree of family *points* on devices: how anchors and others reach the arithmetic, and where the answer is kept.
 //! A pure function of what is asked; each leaf says why. The figures behind it are in `bench/records`.
 
-use zipfold_core::fold::{Fold, RowOp};
+use crate::tiles::SPAN;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::{Job, Precision};
 
 /// What is folded, as far as the sweep's shape depends on it.
@@ -71,6 +73,29 @@ pub fn tiles(job: &Job) -> bool {
         [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
         _ => false,
     }
+}
+
+/// Blocks that fill a large device several times over: 16 for each of 132 multiprocessors.
+const FILL: usize = 132 * 16;
+/// Anchors of a block, about.
+const ANCHORS: usize = 256;
+/// Bytes of the rows of a span at most, so that every device holds the rows of a tile.
+const SPAN_BYTES: usize = 64 << 20;
+
+/// Others whose terms a device adds up in one piece, where the fold of `job` rounds sums by row. It depends on the job alone and
+/// tiles are whole spans, so that a sum has the same bits on every device and for every tiling.
+pub fn span(job: &Job) -> Option<usize> {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
+    if !matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
+        return None;
+    }
+    let (n, m) = (job.space.n, job.space.m);
+    let (anchors, others) = if f.along == Along::Column { (m, n) } else { (n, m) };
+    let wanted = FILL.div_ceil(anchors.div_ceil(ANCHORS).max(1));
+    let panels = others.div_ceil(BLOCK).div_ceil(wanted).max(SPAN / BLOCK).next_power_of_two();
+    let row = 12 * (width(job, 0) + width(job, 1)).max(1);
+    let most = (SPAN_BYTES / row / BLOCK).max(SPAN / BLOCK);
+    Some(panels.min(1 << most.ilog2()).min(1 << 13) * BLOCK)
 }
 
 /// Where counters are kept.

@@ -1,8 +1,9 @@
 //! What folds tiles: the host's processor, or a device with the host behind it when it fails.
 
 use crate::run::Options;
+use crate::warnings::Warnings;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Result};
@@ -30,6 +31,9 @@ pub struct OnDevice<'j, T> {
     job: &'j Job,
     plan: Plan,
     stop: Option<&'j AtomicBool>,
+    /// Units that the device has answered.
+    answered: AtomicUsize,
+    warnings: Warnings,
 }
 
 /// A plan, and the device it is for.
@@ -45,7 +49,15 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
         gpu::Wanted::Cpu => return Ok((plan, None)),
         gpu::Wanted::Device(runtime, index) => {
             drill(runtime, driver)?;
-            gpu::open(runtime, index)?
+            match gpu::open(runtime, index) {
+                Ok(device) => device,
+                // The device is there and has no room for us.
+                Err(e) if e.blame() == Blame::Resource => {
+                    warn(&options.warnings, &e);
+                    return Ok((plan, None));
+                }
+                Err(e) => return Err(e),
+            }
         }
         gpu::Wanted::Auto => match worthwhile(job, &plan).then(|| best(driver)).flatten() {
             Some(device) => device,
@@ -120,11 +132,11 @@ fn best(driver: Option<u64>) -> Option<gpu::Device> {
 }
 
 impl<'j, T: Element> Worker<'j, T> {
-    /// Loads `job` on `device`, or on the host.
+    /// Loads `job` on `device`, or on the host. `warnings` takes why the host does what the device was to do.
     ///
     /// # Errors
     /// None but those of a request: what the device cannot hold, the host runs.
-    pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>) -> Result<Self> {
+    pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>, warnings: &Warnings) -> Result<Self> {
         let Some(device) = device else { return Ok(Worker::Host(Box::new(Engine::load(job, plan)))) };
         match gpu::Engine::load(job, plan, device) {
             Ok(engine) => Ok(Worker::Device(Box::new(OnDevice {
@@ -133,9 +145,11 @@ impl<'j, T: Element> Worker<'j, T> {
                 job,
                 plan: plan.clone(),
                 stop: None,
+                answered: AtomicUsize::new(0),
+                warnings: warnings.clone(),
             }))),
             Err(e) if yields(&e) => {
-                warn(&e);
+                warn(warnings, &e);
                 Ok(Worker::Host(Box::new(Engine::load(job, plan))))
             }
             Err(e) => Err(e),
@@ -162,6 +176,15 @@ impl<'j, T: Element> Worker<'j, T> {
             Worker::Device(on) => on.device.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
         }
     }
+    /// What did the work of a plan for `planned`: that device, the host, or both.
+    pub fn backend(&self, planned: &str) -> String {
+        match self {
+            Worker::Host(_) => "cpu".into(),
+            Worker::Device(on) if on.answered.load(Ordering::Relaxed) == 0 && on.host.get().is_some() => "cpu".into(),
+            Worker::Device(on) if on.host.get().is_some() => format!("{planned}, then cpu"),
+            Worker::Device(_) => planned.into(),
+        }
+    }
     /// Folds the cells of consecutive `tiles`.
     ///
     /// # Errors
@@ -186,9 +209,12 @@ impl<T: Element> OnDevice<'_, T> {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = device.as_ref() {
             match engine.run(tiles, &put) {
-                Ok(part) => return Ok(UnitState { states: part.states, tally: part.tally }),
+                Ok(part) => {
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    return Ok(UnitState { states: part.states, tally: part.tally });
+                }
                 Err(e) if yields(&e) => {
-                    warn(&e);
+                    warn(&self.warnings, &e);
                     *device = None;
                 }
                 Err(e) => return Err(e),
@@ -211,6 +237,6 @@ fn yields(e: &Error) -> bool {
     matches!(e.blame(), Blame::Device | Blame::Resource)
 }
 
-fn warn(e: &Error) {
-    eprintln!("warning: {}; the work goes on on the host's processor", e.what());
+fn warn(warnings: &Warnings, e: &Error) {
+    warnings.add(format!("{}; the work goes on on the host's processor", e.what()));
 }

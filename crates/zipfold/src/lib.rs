@@ -20,6 +20,7 @@ pub mod run;
 pub mod shards;
 pub mod slices;
 mod units;
+pub mod warnings;
 
 pub use library::{Pairs, pairs};
 pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};

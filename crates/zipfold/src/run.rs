@@ -5,6 +5,7 @@ use crate::matches;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
 use crate::units::{Then, in_order};
+use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +46,8 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Where to run.
     pub device: crate::device::Wanted,
+    /// Takes what the run has to say beside its answer.
+    pub warnings: Warnings,
 }
 
 impl Default for Options<'_> {
@@ -60,6 +63,7 @@ impl Default for Options<'_> {
             progress: None,
             stop: None,
             device: crate::device::Wanted::Cpu,
+            warnings: Warnings::default(),
         }
     }
 }
@@ -127,6 +131,8 @@ pub struct Outcome {
     pub before: u64,
     /// Seconds of loading and running.
     pub kernel_seconds: f64,
+    /// What the run has to say beside its answer.
+    pub warnings: Vec<String>,
 }
 
 /// Finds missing histogram ranges, describes, plans and runs `problem`.
@@ -193,6 +199,7 @@ fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'
         budget: options.budget.clone(),
         stop: options.stop,
         device: options.device,
+        warnings: options.warnings.clone(),
         ..Options::default()
     };
     let outcome = run(&scan, &job, plan, &Target::Memory, &plain)?;
@@ -248,7 +255,7 @@ impl Typed for f64 {
 fn run_typed<T: Typed>(
     problem: &Problem,
     job: &Job,
-    (plan, device): crate::device::Placed,
+    (mut plan, device): crate::device::Placed,
     target: &Target,
     options: &Options<'_>,
 ) -> Result<Outcome> {
@@ -266,7 +273,7 @@ fn run_typed<T: Typed>(
     let workers = Workers::of(job, &plan)?;
     // A unit that ends early would lose what a checkpoint after it keeps.
     let at_once = options.stop.filter(|_| options.checkpoint.is_none());
-    let engine = workers.install(|| Worker::<T>::load(job, &plan, device))?.until(at_once);
+    let engine = workers.install(|| Worker::<T>::load(job, &plan, device, &options.warnings))?.until(at_once);
     let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -285,7 +292,10 @@ fn run_typed<T: Typed>(
             Place::None => Output::State(state),
         });
     }
+    zipfold_gpu::runtime::take_warnings().into_iter().for_each(|w| options.warnings.add(w));
+    plan.backend = engine.backend(&plan.backend);
     Ok(Outcome {
+        warnings: options.warnings.all(),
         plan,
         outputs,
         tally: merged.tally,
@@ -525,17 +535,19 @@ impl Growth {
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
 fn conservation(job: &Job, merged: &Partial) -> Result<()> {
     let seen = merged.tally.counted + merged.tally.far + merged.tally.nan;
-    let mut balanced = seen == merged.cells;
+    if seen != merged.cells {
+        let what = format!("{} pairs visited, {seen} counted, beyond the cut-off or NaN", merged.cells);
+        return Err(Error::internal(what));
+    }
     for (fold, state) in job.folds.iter().zip(&merged.states) {
-        if let (Fold::Histogram(_), State::Histogram(h)) = (fold, state) {
-            balanced &= h.total() == merged.tally.counted;
+        if let (Fold::Histogram(_), State::Histogram(h)) = (fold, state)
+            && h.total() != merged.tally.counted
+        {
+            let what = format!("{} pairs counted, {} in the histogram", merged.tally.counted, h.total());
+            return Err(Error::internal(what));
         }
     }
-    if balanced {
-        Ok(())
-    } else {
-        Err(Error::internal(format!("{} cells visited, {seen} accounted for", merged.cells)))
-    }
+    Ok(())
 }
 
 fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {

@@ -76,7 +76,8 @@ pub fn merge(
         }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
-    Ok((job, Outcome { plan, outputs, tally: merged.tally, cells: merged.cells, before: 0, kernel_seconds: 0.0 }))
+    let (tally, cells) = (merged.tally, merged.cells);
+    Ok((job, Outcome { plan, outputs, tally, cells, before: 0, kernel_seconds: 0.0, warnings: vec![] }))
 }
 
 /// All shares of one problem, each once.

@@ -277,6 +277,8 @@ pub struct Band {
     pub relative: f64,
     /// Values near an edge are decided by single precision too.
     pub fast: bool,
+    /// No value is below this.
+    pub least: f64,
     /// No value is beyond this.
     pub most: f64,
 }
@@ -290,6 +292,8 @@ impl Band {
         let near_zero = self.absolute.sqrt() * self.rate;
         let everywhere = near_zero <= NEAR_ZERO;
         let (position, constant, slope) = if self.squared {
+            // Where the value may be negative, single precision may find one where the exact value has none.
+            let value = if self.least < 0.0 { format!("zf_max_f({value}, 0.0f)") } else { value.to_string() };
             let r = format!("zf_sqrt_fast({value})");
             let beyond = self.absolute * self.rate * self.rate / 2.0;
             (r, if everywhere { near_zero } else { beyond }, self.relative / 2.0 + 5.0 * u)
@@ -300,10 +304,11 @@ impl Band {
         let first = self.lo * self.rate;
         let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
         let single = |v: f64| super::expression::literal(v, Precision::F32);
-        let floor = if self.lo == 0.0 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
-        // Under and over are cells of their own; a value far beyond all edges is brought to the one over them.
+        // Under and over are cells of their own; a value far beyond all edges is brought to the one next to them.
+        let at = |v: f64| (if self.squared { v.max(0.0).sqrt() } else { v }) * self.rate - first - 0.5;
+        let (lowest, highest) = (at(self.least), at(self.most));
+        let floor = if lowest >= -0.5 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
         let top = bins as f64 + 0.25;
-        let highest = (if self.squared { self.most.max(0.0).sqrt() } else { self.most }) * self.rate - first - 0.5;
         let ceiling =
             if highest < top - 0.1 { String::new() } else { format!("t = t < {0} ? t : {0};\n", single(top)) };
         let text = format!(

@@ -124,6 +124,15 @@ pub fn is_short(width: usize) -> bool {
     width <= 2 * SHORT
 }
 
+/// Bytes of shared memory that rows take in a sweep of this shape.
+pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let others = if matches!(shape.input, Input::Panel | Input::Both) { 1 } else { 0 };
+    let anchors = if shape.input == Input::Both { shape.anchors } else { 0 };
+    let row = |side: usize| if is_short(width(low, side)) { width(low, side).max(1) } else { 0 };
+    (row(other) * others + row(at) * anchors) * THREADS as usize * shape.precision.bytes()
+}
+
 /// The kernel `name` that folds root numbers of `job` by `fold`.
 pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     let low = &job.low;

@@ -1,4 +1,5 @@
             @ALONG@ for (zf_u32 kk = 0; kk < @SLICE@u; kk++) {
+                const zf_u32 k = k0 + kk; (void)k;
                 @T@ xv[@XV@], yv[@YV@];
 @READ@
 @EVERY@

@@ -1,6 +1,10 @@
 //! Compiled kernels on disk, by hash of source, options and architecture. A cache that cannot be used is only a lost saving.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Where the two FNV-1a hashes begin.
+const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142];
 
 /// The folder that the environment names, or the user's.
 pub fn folder() -> Option<PathBuf> {
@@ -16,7 +20,7 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The file of the binary of `key`.
 fn file(folder: &Path, key: &str) -> PathBuf {
-    let (a, b) = (hash(key, 0xcbf2_9ce4_8422_2325), hash(key, 0x6c62_272e_07bb_0142));
+    let [a, b] = checksum(key.as_bytes());
     folder.join(format!("{a:016x}{b:016x}.bin"))
 }
 
@@ -25,37 +29,79 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}.tmp", std::process::id()))
 }
 
-/// FNV-1a from a given start.
-fn hash(text: &str, start: u64) -> u64 {
-    text.bytes().fold(start, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// The binary kept for `key`. It is checked: length, and the key itself.
+/// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the checksum of the body. A binary is code
+/// that the device runs, so one that somebody else may have written is none.
 pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(file(folder, key)).ok()?;
-    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?) as usize;
-    let kept = bytes.get(8..8 + key.len())?;
-    let body = &bytes[8 + key.len()..];
-    (kept == key.as_bytes() && body.len() == length).then(|| body.to_vec())
+    private(&std::fs::symlink_metadata(folder).ok()?, "folder").ok()?;
+    let path = file(folder, key);
+    let found = std::fs::symlink_metadata(&path).ok()?;
+    private(&found, "file").ok().filter(|()| found.is_file())?;
+    let bytes = std::fs::read(path).ok()?;
+    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let (length, sum) = (word(0)? as usize, [word(8)?, word(16)?]);
+    let kept = bytes.get(24..24 + key.len())?;
+    let body = &bytes[24 + key.len()..];
+    (kept == key.as_bytes() && body.len() == length && checksum(body) == sum).then(|| body.to_vec())
 }
 
 /// Keeps `binary` for `key`, whole or not at all. Says why it could not.
 ///
 /// # Errors
-/// The reason, with the folder: a full or read-only disk.
+/// The reason, with the folder: a full or read-only disk, a folder that others may write.
 pub fn put(folder: &Path, key: &str, binary: &[u8]) -> Result<(), String> {
     let path = file(folder, key);
     let temporary = temporary(&path);
     let mut bytes = (binary.len() as u64).to_le_bytes().to_vec();
+    checksum(binary).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(binary);
-    let kept = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&temporary, &bytes))
-        .and_then(|()| std::fs::rename(&temporary, &path));
+    let kept =
+        make(folder).and_then(|()| write_new(&temporary, &bytes)).and_then(|()| std::fs::rename(&temporary, &path));
     kept.map_err(|e| {
         let _ = std::fs::remove_file(&temporary);
         format!("compiled kernels are not kept in {}: {e}; set ZIPFOLD_CACHE to another folder", folder.display())
     })
+}
+
+/// Makes the folder, for its owner alone. One that is there must be private, too.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    private(&std::fs::symlink_metadata(folder)?, "folder")
+}
+
+/// Writes a file that was not there before.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}
+
+/// Whether only the user, or the system, may write what `found` describes.
+#[cfg(unix)]
+fn private(found: &std::fs::Metadata, what: &str) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: reads a number of the process.
+    let user = unsafe { libc::geteuid() };
+    let foreign = found.uid() != user && found.uid() != 0;
+    if foreign || found.mode() & 0o022 != 0 || found.file_type().is_symlink() {
+        return Err(io::Error::other(format!("others may write the {what}")));
+    }
+    Ok(())
+}
+#[cfg(not(unix))]
+fn private(_: &std::fs::Metadata, _: &str) -> io::Result<()> {
+    Ok(())
+}
+
+/// Two hashes of a binary: bits that changed on the disk do not reach the device.
+fn checksum(bytes: &[u8]) -> [u64; 2] {
+    STARTS.map(|start| bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3)))
 }
 
 #[cfg(test)]
@@ -65,7 +111,7 @@ mod tests {
     fn fresh(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("zipfold-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        make(&folder).unwrap();
         folder
     }
 
@@ -79,19 +125,52 @@ mod tests {
         let kept = std::fs::read(&path).unwrap();
         std::fs::write(&path, &kept[..kept.len() - 1]).unwrap();
         assert_eq!(get(&folder, "kernel"), None);
+        let mut flipped = kept.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, &flipped).unwrap();
+        assert_eq!(get(&folder, "kernel"), None, "a bit that changed on the disk");
+        std::fs::write(&path, &kept).unwrap();
+        assert!(get(&folder, "kernel").is_some());
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// What is written to `/dev/full` finds the disk full.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     #[test]
-    fn a_full_disk_is_said_with_the_folder_and_the_remedy() {
-        let folder = fresh("full");
-        std::os::unix::fs::symlink("/dev/full", temporary(&file(&folder, "kernel"))).unwrap();
+    fn what_others_may_write_is_neither_read_nor_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let rights = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let folder = fresh("open");
+        put(&folder, "kernel", b"binary").unwrap();
+        let path = file(&folder, "kernel");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        rights(&path, 0o666);
+        assert_eq!(get(&folder, "kernel"), None);
+        rights(&path, 0o600);
+        assert!(get(&folder, "kernel").is_some());
+        rights(&folder, 0o777);
+        assert_eq!(get(&folder, "kernel"), None);
+        assert!(put(&folder, "kernel", b"binary").unwrap_err().contains("others may write"));
+        std::fs::remove_dir_all(folder).unwrap();
+        let made = std::env::temp_dir().join(format!("zipfold-made-{}", std::process::id()));
+        put(&made, "kernel", b"binary").unwrap();
+        assert_eq!(std::fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
+        std::fs::remove_dir_all(made).unwrap();
+    }
+
+    /// A link under the temporary name is not followed: what it leads to stays as it is.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_made_is_said_with_the_folder_and_the_remedy() {
+        let folder = fresh("link");
+        let precious = folder.join("precious");
+        std::fs::write(&precious, b"precious").unwrap();
+        let link = temporary(&file(&folder, "kernel"));
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
         let why = put(&folder, "kernel", b"binary").unwrap_err();
-        assert!(why.contains("No space left") && why.contains("ZIPFOLD_CACHE"), "{why}");
+        assert!(why.contains("exists") && why.contains("ZIPFOLD_CACHE"), "{why}");
         assert!(why.contains(&folder.display().to_string()), "{why}");
         assert_eq!(get(&folder, "kernel"), None);
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
         put(&folder, "kernel", b"binary").unwrap();
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -238,7 +238,7 @@ impl Context {
             None => {
                 let binary = nvrtc::compile(source, facts.capability)?;
                 if let Some(Err(why)) = folder.map(|folder| cache::put(&folder, &key, &binary)) {
-                    super::warn_once(&why);
+                    super::warn(&why);
                 }
                 binary
             }

@@ -8,8 +8,8 @@ pub mod opencl;
 mod there;
 
 use rayon::prelude::*;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Result};
 use zipfold_plan::device::{Facts, Runtime};
@@ -296,6 +296,12 @@ impl Device {
     }
 }
 
+/// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to end a run that the host can finish.
+fn refused(compiler: &str, status: &str, log: &[&str]) -> Error {
+    let e = Error::device(format!("{compiler} refused a generated kernel ({status}): {}", log.join("; ")));
+    e.remedy("--device cpu; please report the formula, since this is a defect")
+}
+
 fn foreign() -> Error {
     Error::internal("memory or a kernel of another device")
 }
@@ -347,8 +353,18 @@ fn as_bytes_mut<T: Plain>(items: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(items.as_mut_ptr().cast(), size_of_val(items)) }
 }
 
-/// A warning that does not stop the work, said once a process.
-pub(crate) fn warn_once(text: &str) {
-    static SAID: std::sync::Once = std::sync::Once::new();
-    SAID.call_once(|| eprintln!("warning: {text}"));
+/// What happened on the way that stops no work, since the last [`take_warnings`].
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(vec![]);
+
+/// A warning that does not stop the work, kept once until somebody takes it.
+pub(crate) fn warn(text: &str) {
+    let mut all = WARNINGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !all.iter().any(|t| t == text) {
+        all.push(text.into());
+    }
+}
+
+/// The warnings of all devices since the last call.
+pub fn take_warnings() -> Vec<String> {
+    std::mem::take(&mut WARNINGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }

@@ -27,7 +27,7 @@ pub fn options(capability: usize) -> Vec<String> {
 /// A binary (cubin) of `source` for compute capability `capability` (90 for 9.0).
 ///
 /// # Errors
-/// `Device` when NVRTC is missing or too old for the architecture, `Internal` when it refuses the source.
+/// `Device` when NVRTC is missing, too old for the architecture, or refuses the source.
 pub fn compile(source: &str, capability: usize) -> Result<Vec<u8>> {
     if !is_present() {
         let e = Error::device("the CUDA run-time compiler (libnvrtc) is not there");
@@ -70,7 +70,7 @@ fn build(program: sys::nvrtcProgram, options: &[String], capability: usize) -> R
             return Err(e.remedy("a newer NVRTC"));
         }
         let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
-        return Err(Error::internal(format!("NVRTC refused a generated kernel ({e:?}): {}", first.join("; "))));
+        return Err(super::refused("NVRTC", &format!("{e:?}"), &first));
     }
     let mut size = 0usize;
     // SAFETY: the program is alive and compiled; `size` is written.

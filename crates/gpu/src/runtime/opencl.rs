@@ -15,8 +15,8 @@ use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
-/// Options that keep the meaning of arithmetic; contraction is switched off in the source.
-const OPTIONS: &str = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+/// Options that keep the meaning of arithmetic; contraction is switched off in the source. Warnings are off: they are about code that nobody wrote by hand, and some compilers print them on the terminal.
+const OPTIONS: &str = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
 
 fn failed(what: &str, e: opencl3::error_codes::ClError) -> Error {
@@ -119,7 +119,7 @@ impl Session {
         if let Err(e) = program.build(&[self.device], &format!("{OPTIONS}{host}")) {
             let log = program.get_build_log(self.device).unwrap_or_default();
             let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
-            return Err(Error::internal(format!("OpenCL refused a generated kernel ({e}): {}", first.join("; "))));
+            return Err(super::refused("OpenCL", &e.to_string(), &first));
         }
         let find = |name: &&str| {
             let kernel = Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;

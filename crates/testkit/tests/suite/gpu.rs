@@ -19,7 +19,7 @@ use zipfold_testkit::{Lcg, formulas, load};
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The device that `ZIPFOLD_TEST_DEVICE` names, the first OpenCL device, or why there is none.
-fn device(test: &str) -> Option<(Wanted, MutexGuard<'static, ()>)> {
+pub(crate) fn device(test: &str) -> Option<(Wanted, MutexGuard<'static, ()>)> {
     let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Ok(name) = std::env::var("ZIPFOLD_TEST_DEVICE") {
         return Some((Wanted::parse(&name).unwrap(), turn));
@@ -39,12 +39,12 @@ fn device(test: &str) -> Option<(Wanted, MutexGuard<'static, ()>)> {
 
 /// Every how many cases one is run. PoCL compiles for seconds a kernel: all are run where `ZIPFOLD_LONG` is set, or where
 /// `ZIPFOLD_TEST_DEVICE` names a device.
-fn every(many: usize) -> usize {
+pub(crate) fn every(many: usize) -> usize {
     let all = ["ZIPFOLD_LONG", "ZIPFOLD_TEST_DEVICE"].iter().any(|name| std::env::var_os(name).is_some());
     if all { 1 } else { many }
 }
 
-fn on_device(
+pub(crate) fn on_device(
     problem: &Problem,
     job: &Job,
     device: Wanted,

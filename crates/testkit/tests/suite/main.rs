@@ -3,6 +3,7 @@
 mod bits;
 mod bounds;
 mod cases;
+mod device_random;
 mod formulas;
 mod gpu;
 mod jit;
