@@ -8,7 +8,7 @@ use zipfold::{Blame, Error};
 /// The exception for `error`.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let name = match error.blame() {
-        Blame::Input => "InputError",
+        Blame::Input | Blame::Impossible => "InputError",
         Blame::Request => "RequestError",
         Blame::Resource => "ResourceError",
         Blame::Device => "DeviceError",

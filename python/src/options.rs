@@ -14,6 +14,8 @@ use zipfold::{Budget, Data, Options, Progress, Result};
 
 /// Pair-components below which a call is done before anybody could interrupt it.
 const SHORT: f64 = 2e6;
+/// Bytes that such a call may hold: its values take some MiB, a grid of bins may take more.
+const SHORT_MEMORY: u64 = 2 << 30;
 
 /// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress, device)`.
 #[derive(FromPyObject)]
@@ -51,7 +53,7 @@ impl Given {
         tell: &'a (dyn Fn(Progress) + Sync),
         short: bool,
     ) -> Result<Options<'a>> {
-        let budget = if short && self.1.is_none() { Budget::unlimited() } else { Budget::new(self.memory()) };
+        let budget = if short && self.1.is_none() { Budget::new(SHORT_MEMORY) } else { Budget::new(self.memory()) };
         Ok(Options {
             threads: self.0,
             budget,
@@ -96,7 +98,7 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
 /// Bytes that a call without a limit of its own may hold.
 #[pyfunction]
 pub fn available_memory() -> u64 {
-    zipfold::io::memory::available() / 10 * 8
+    zipfold::io::memory::usual()
 }
 
 /// Refuses what names no device; whether it is there shows when it is used.

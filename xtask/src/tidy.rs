@@ -1,6 +1,7 @@
 //! The checks of `cargo xtask tidy`. Each takes the files of the workspace and returns what it found.
 
 pub mod arrows;
+pub mod calls;
 pub mod docs;
 pub mod duties;
 pub mod lengths;
@@ -15,6 +16,7 @@ use crate::tree::File;
 pub fn check(files: &[File]) -> Vec<Violation> {
     let checks = [
         arrows::check,
+        calls::check,
         docs::check,
         duties::check,
         lengths::check,

@@ -1,7 +1,7 @@
 //! The workspace keeps its habits, and every check fires on a snippet that breaks one and stays silent beside it.
 
 use xtask::source::Source;
-use xtask::tidy::{arrows, check, docs, duties, lengths, names, panics, safety};
+use xtask::tidy::{arrows, calls, check, docs, duties, lengths, names, panics, safety};
 use xtask::tree::{self, File};
 use xtask::{Violation, licences};
 
@@ -196,4 +196,15 @@ fn panics_are_counted() {
     let text = "f().unwrap();\n// INVARIANT: never empty.\ng().expect(\"a\");\n\n\n\npanic!(\"b.unwrap()\");\n#[cfg(test)]\nmod tests { fn t() { f().unwrap(); } }\n";
     let files = [File::new("crates/core/src/a.rs", text), File::new("crates/core/tests/a.rs", text)];
     assert_eq!(panics::count(&files).into_iter().collect::<Vec<_>>(), [("crates/core".to_owned(), 2)]);
+}
+
+#[test]
+fn calls_that_break_a_promise_fire() {
+    let text = "fn a() {\n    let b = Budget::unlimited();\n    // Budget::unlimited()\n}\n#[cfg(test)]\nmod tests {\n    fn b() {\n        println!(\"{}\", Budget::unlimited());\n    }\n}\n";
+    assert_eq!(lines(calls::check, "crates/zipfold/src/a.rs", text), [2]);
+    assert_eq!(lines(calls::check, "crates/zipfold/tests/a.rs", text), NONE);
+    assert_eq!(lines(calls::check, "crates/testkit/src/a.rs", text), NONE);
+    let reads = "fn a() {\n    std::fs::read_to_string(b);\n    eprintln!(\"c\");\n}\n";
+    assert_eq!(lines(calls::check, "crates/cli/src/a.rs", reads), [2, 3]);
+    assert_eq!(lines(calls::check, "xtask/src/a.rs", reads), NONE);
 }

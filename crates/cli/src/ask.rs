@@ -10,19 +10,24 @@ use zipfold::core::{Cells, Precision};
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};
 
-/// A file as a list of numbers, row-major.
-fn numbers(path: &str) -> Result<Vec<f64>> {
-    let table = read_table(path, &ReadOptions::default(), &Budget::unlimited())?;
+/// Copies of a list of numbers that a run holds: the problem's, the formula's or the axis's own, squares, and the text
+/// that a checkpoint's key is made of.
+const COPIES: u64 = 6;
+
+/// A file as a list of numbers, row-major. They stay in the budget as long as the run.
+fn numbers(path: &str, budget: &Budget) -> Result<Vec<f64>> {
+    let table = read_table(path, &ReadOptions::default(), budget)?;
+    budget.spend(table.elements().len() as u64 * 8 * COPIES, &format!("the numbers of {path}"))?;
     Ok(table.elements().every(1))
 }
 
-fn param(text: &str) -> Result<(String, Param)> {
+fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     let wrong = |what: String| Error::request(what).at("--param").remedy("NAME=NUMBER, NAME=1,2,3 or NAME=@FILE");
     let Some((name, value)) = text.split_once('=') else {
         return Err(wrong(format!("'{text}' gives no value")));
     };
     let param = if let Some(path) = value.strip_prefix('@') {
-        Param::Vector(numbers(path)?)
+        Param::Vector(numbers(path, budget)?)
     } else if value.contains(',') {
         let parts: std::result::Result<Vec<f64>, _> = value.split(',').map(|v| v.trim().parse()).collect();
         Param::Vector(parts.map_err(|_| wrong(format!("'{value}' is no list of numbers")))?)
@@ -32,18 +37,22 @@ fn param(text: &str) -> Result<(String, Param)> {
     Ok((name.trim().to_string(), param))
 }
 
-fn params(texts: &[String]) -> Result<BTreeMap<String, Param>> {
-    texts.iter().map(|t| param(t)).collect()
+fn params(texts: &[String], budget: &Budget) -> Result<BTreeMap<String, Param>> {
+    texts.iter().map(|t| param(t, budget)).collect()
 }
 
-fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec) -> Result<Problem> {
+fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec, budget: &Budget) -> Result<Problem> {
     let input = |name: &str| Input { name: name.into(), columns: args.columns.clone(), hash: None };
     let cell = args.cell.as_deref().map(zipfold::core::Cell::parse).transpose()?;
     Ok(Problem {
         schema: SCHEMA,
         x: input(&args.x),
         y: args.y.as_deref().map(input),
-        pair: PairSpec { metric: args.metric.clone(), formula: args.pair.clone(), params: params(&args.params)? },
+        pair: PairSpec {
+            metric: args.metric.clone(),
+            formula: args.pair.clone(),
+            params: params(&args.params, budget)?,
+        },
         cells: if args.ordered { Some(Cells::Ordered) } else { cells },
         near: args.cutoff,
         cell: cell.map(Vec::from),
@@ -62,31 +71,31 @@ fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec) -> Result<Prob
 }
 
 /// `dist`.
-pub fn dist(args: &Dist) -> Result<Problem> {
+pub fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
     let fold = if args.condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
-    problem(&args.pair, None, fold)
+    problem(&args.pair, None, fold, budget)
 }
 
 /// `knn`.
-pub fn knn(args: &Knn) -> Result<Problem> {
+pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     if args.k == 0 {
         return Err(Error::request("no neighbours asked for").at("-k").limit("1 or more"));
     }
-    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest })
+    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest }, budget)
 }
 
 /// `hist`.
-pub fn hist(args: &Hist) -> Result<Problem> {
-    let edges = args.edges.as_deref().map(numbers).transpose()?;
+pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
+    let edges = args.edges.as_deref().map(|path| numbers(path, budget)).transpose()?;
     let range = args.range.as_ref().map(|r| [r[0], r[1]]);
     let axis = AxisSpec { value: None, bins: edges.is_none().then_some(args.bins), range, edges };
     let closed = if args.half_open { Closed::HalfOpen } else { Closed::Last };
     let fold = FoldSpec::Histogram { axes: vec![axis], closed, weights: args.weights.clone(), mean: args.mean };
-    problem(&args.pair, None, fold)
+    problem(&args.pair, None, fold, budget)
 }
 
 /// `reduce`.
-pub fn reduce(args: &Reduce) -> Result<Problem> {
+pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let op = match args.op.as_str() {
         "sum" => RowOp::Sum,
         "mean" => RowOp::Mean,
@@ -110,11 +119,11 @@ pub fn reduce(args: &Reduce) -> Result<Problem> {
         (false, Along::All) if args.pair.y.is_none() => Some(Cells::Square),
         _ => None,
     };
-    problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights })
+    problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights }, budget)
 }
 
 /// `join`.
-pub fn join(args: &Join) -> Result<Problem> {
+pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
     let kind = match args.kind.as_str() {
         "semi" => SelectKind::Semi,
         "anti" => SelectKind::Anti,
@@ -129,7 +138,7 @@ pub fn join(args: &Join) -> Result<Problem> {
     }
     let fold = FoldSpec::Select { predicate: args.predicate.clone(), value: args.value.clone(), join: kind };
     let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered).then_some(Cells::Triangle);
-    problem(&args.pair, cells, fold)
+    problem(&args.pair, cells, fold, budget)
 }
 
 /// Bytes of `256MiB`, `2GiB`, `1e9`.

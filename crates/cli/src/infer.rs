@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use zipfold::core::factor::{Answer, Evidence, Network, Task};
-use zipfold::core::{Budget, Error, Precision, Result};
+use zipfold::core::shown::shown;
+use zipfold::core::{Blame, Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Settings, explain, infer};
 use zipfold::io::{evidence, network, uai_result};
 use zipfold::slices::Checkpoint;
@@ -35,9 +36,9 @@ pub struct InferArgs {
     /// Predicted seconds beyond which the network is refused
     #[arg(long, default_value_t = 120.0)]
     pub time_limit: f64,
-    /// Bytes that may be held: 2GiB, 500MiB, …
-    #[arg(long, default_value = "8GiB")]
-    pub memory: String,
+    /// Bytes that may be held: 2GiB, 500MiB, … [default: 80 % of what is free]
+    #[arg(long)]
+    pub memory: Option<String>,
     /// f64 or f32
     #[arg(long, default_value = "f64")]
     pub precision: String,
@@ -78,14 +79,23 @@ pub fn run(args: InferArgs) -> Result<()> {
     if args.json && args.output.as_os_str() == "-" {
         return Err(Error::request("--json and the answer both want stdout").at("--json").remedy("-o FILE"));
     }
-    let done = infer(&network, &evidence, &task, &settings)?;
-    done.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    let drawn = matches!(task, Task::Samples(_));
+    let done = match task {
+        Task::Samples(many) => crate::infer_samples::run(&args, &network, &evidence, many, &settings)?,
+        _ => infer(&network, &evidence, &task, &settings)?,
+    };
+    if done.answer == Answer::Impossible && task != Task::Pr {
+        return Err(impossible());
+    }
+    done.warnings.iter().for_each(|w| crate::show::say(&format!("warning: {}", shown(w))));
     if let (Some(path), Answer::Mar(_, rows)) = (&args.plot, &done.answer) {
         uai_result::write(path, &crate::infer_explain::marginals_svg(&network, rows), args.force)?;
     }
-    write_out(&args, &render(&args, &network, &done.answer))?;
+    if !drawn {
+        write_out(&args, &render(&args, &network, &done.answer))?;
+    }
     if args.json {
-        println!("{}", summary(&args, &network, &done, read, start.elapsed().as_secs_f64()));
+        crate::show::print_line(&summary(&args, &network, &done, read, start.elapsed().as_secs_f64()))?;
     }
     Ok(())
 }
@@ -98,15 +108,30 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     let (network, evidence, task, settings) = prepare(&args)?;
     let start = Instant::now();
     let (reduced, plan) = explain(&network, &evidence, &task, &settings)?;
-    print!("{}", crate::infer_explain::text(&network, &reduced, plan.as_ref(), start.elapsed().as_secs_f64()));
+    crate::show::print(&crate::infer_explain::text(&network, &reduced, plan.as_ref(), start.elapsed().as_secs_f64()))?;
     if let (Some(path), Some(plan)) = (&args.plot, &plan) {
         uai_result::write(path, &crate::infer_explain::profile_svg(plan), args.force)?;
     }
     Ok(())
 }
 
+/// What is said of evidence that cannot happen: there is nothing to ask after it, and its probability is an answer of its
+/// own (`--task pr`).
+pub fn impossible() -> Error {
+    Error::new(Blame::Impossible, "the evidence has probability zero, so there is nothing to ask after it")
+        .at("--evidence, --observe")
+        .remedy("take back an observation; --task pr gives the probability of what was observed")
+}
+
+/// Most threads, as for pairs.
+const MOST_THREADS: usize = 4096;
+
 fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
     if let Some(threads) = args.threads {
+        if threads > MOST_THREADS {
+            let e = Error::request(format!("{threads} threads")).at("--threads").limit(MOST_THREADS.to_string());
+            return Err(e.remedy("as many as the machine has cores, which is the default"));
+        }
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build_global()
@@ -144,7 +169,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         }
     };
     Ok(Settings {
-        memory: bytes(&args.memory)?,
+        memory: args.memory.as_deref().map_or_else(|| Ok(zipfold::io::memory::usual()), crate::ask::bytes)?,
         precision,
         seed: args.seed,
         order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
@@ -162,25 +187,6 @@ fn checkpoint(args: &InferArgs, every: f64) -> Result<Option<Checkpoint>> {
     let mut path = args.output.clone().into_os_string();
     path.push(".zipfold-resume");
     Ok(Some(Checkpoint { path: path.into(), every: Duration::from_secs_f64(every.min(1e6)), resume: args.resume }))
-}
-
-/// `2GiB`, `500MB`, `1e9`, … as bytes.
-fn bytes(text: &str) -> Result<u64> {
-    let bad = || Error::request(format!("'{text}' is no number of bytes")).at("--memory").remedy("for example 2GiB");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "k" | "kib" => 1024.0,
-        "m" | "mib" => 1048576.0,
-        "g" | "gib" => 1073741824.0,
-        "t" | "tib" => 1099511627776.0,
-        _ => return Err(bad()),
-    };
-    let value: f64 = digits.parse().map_err(|_| bad())?;
-    if value > 0.0 && value.is_finite() { Ok((value * unit) as u64) } else { Err(bad()) }
 }
 
 fn task(args: &InferArgs, network: &Network) -> Result<Task> {
@@ -207,14 +213,13 @@ fn render(args: &InferArgs, network: &Network, answer: &Answer) -> String {
     match suffix.as_str() {
         "json" => crate::infer_tables::json(network, answer),
         "csv" => crate::infer_tables::csv(network, answer),
-        _ => uai(answer, &args.task),
+        _ => uai(answer),
     }
 }
 
-fn uai(answer: &Answer, task: &str) -> String {
+fn uai(answer: &Answer) -> String {
     match answer {
-        Answer::Impossible if task.eq_ignore_ascii_case("pr") => uai_result::pr(f64::NEG_INFINITY),
-        Answer::Impossible => format!("{}\n-inf\n", task.to_uppercase()),
+        Answer::Impossible => uai_result::pr(f64::NEG_INFINITY),
         Answer::Pr(z) => uai_result::pr(*z),
         Answer::Mar(_, rows) => uai_result::mar(rows),
         Answer::Map(_, states) => uai_result::map(states),
@@ -239,13 +244,7 @@ fn uai(answer: &Answer, task: &str) -> String {
 
 fn write_out(args: &InferArgs, text: &str) -> Result<()> {
     if args.output.as_os_str() == "-" {
-        use std::io::Write as _;
-        return match std::io::stdout().write_all(text.as_bytes()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(Error::resource(format!("cannot write: {e}")).at("stdout"))
-            }
-            _ => Ok(()),
-        };
+        return crate::show::print(text);
     }
     zipfold::io::uai_result::write(&args.output, text, args.force)
 }

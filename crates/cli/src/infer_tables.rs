@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use zipfold::core::factor::{Answer, Network};
+use zipfold::io::csv_write::text_cell;
 
 /// The answer as JSON.
 pub fn json(network: &Network, answer: &Answer) -> String {
@@ -37,7 +38,7 @@ pub fn json(network: &Network, answer: &Answer) -> String {
 pub fn csv(network: &Network, answer: &Answer) -> String {
     let mut out = String::new();
     let mut line = |cells: Vec<String>| {
-        let quoted: Vec<String> = cells.into_iter().map(quote).collect();
+        let quoted: Vec<String> = cells.iter().map(|cell| text_cell(cell, b',').into_owned()).collect();
         out.push_str(&quoted.join(","));
         out.push('\n');
     };
@@ -83,8 +84,4 @@ pub fn csv(network: &Network, answer: &Answer) -> String {
         }
     }
     out
-}
-
-fn quote(cell: String) -> String {
-    if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }

@@ -7,6 +7,7 @@ mod ask;
 mod bench;
 mod infer;
 mod infer_explain;
+mod infer_samples;
 mod infer_tables;
 mod plot;
 mod report;
@@ -17,7 +18,7 @@ mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::{CommandFactory, Parser};
-use zipfold::{Blame, Error, Problem, Result};
+use zipfold::{Blame, Budget, Error, Problem, Result};
 
 fn main() {
     let cli = match Cli::try_parse() {
@@ -30,7 +31,7 @@ fn main() {
     let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
     let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
     if let Err(error) = answer {
-        eprintln!("error: {error}");
+        show::say(&format!("error: {error}"));
         let interrupted = (error.blame() == Blame::Interrupted).then(work::interrupted_status).flatten();
         std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
@@ -40,36 +41,48 @@ fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
         Verb::Ask(question) => {
-            let (problem, run, name) = asked(question)?;
-            work::run(&problem, run, name)
+            let (problem, run, name, budget) = asked(question)?;
+            work::run(&problem, run, name, &budget)
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => work::merge(&a.partials, &a.run),
         Verb::Explain { what: Explained::Infer(a) } => infer::run_explain(a.clone()),
         Verb::Explain { what: Explained::Ask(what) } => {
-            let (problem, run, _) = asked(what)?;
-            work::explain(&problem, run)
+            let (problem, run, _, budget) = asked(what)?;
+            work::explain(&problem, run, &budget)
         }
         Verb::Emit { target, what } => {
-            let (problem, run, _) = asked(what)?;
-            work::emit(&problem, run, target)
+            let (problem, run, _, budget) = asked(what)?;
+            work::emit(&problem, run, target, &budget)
         }
         Verb::Bench(a) => bench::bench(a),
         Verb::Devices { json } => show::devices(*json),
         Verb::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut script);
+            show::print(&String::from_utf8_lossy(&script))
         }
     }
 }
 
-fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str)> {
-    Ok(match question {
-        Question::Dist(a) => (ask::dist(a)?, &a.run, "dist"),
-        Question::Knn(a) => (ask::knn(a)?, &a.run, "knn"),
-        Question::Hist(a) => (ask::hist(a)?, &a.run, "hist"),
-        Question::Reduce(a) => (ask::reduce(a)?, &a.run, "reduce"),
-        Question::Join(a) => (ask::join(a)?, &a.run, "join"),
-        Question::Run(a) => (work::problem_file(&a.problem)?, &a.run, "run"),
-    })
+/// The problem, how it is run, the verb, and the memory that holds everything from here on.
+fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget)> {
+    let (run, name) = match question {
+        Question::Dist(a) => (&a.run, "dist"),
+        Question::Knn(a) => (&a.run, "knn"),
+        Question::Hist(a) => (&a.run, "hist"),
+        Question::Reduce(a) => (&a.run, "reduce"),
+        Question::Join(a) => (&a.run, "join"),
+        Question::Run(a) => (&a.run, "run"),
+    };
+    let budget = work::budget(run)?;
+    let problem = match question {
+        Question::Dist(a) => ask::dist(a, &budget),
+        Question::Knn(a) => ask::knn(a, &budget),
+        Question::Hist(a) => ask::hist(a, &budget),
+        Question::Reduce(a) => ask::reduce(a, &budget),
+        Question::Join(a) => ask::join(a, &budget),
+        Question::Run(a) => work::problem_file(&a.problem, &budget),
+    }?;
+    Ok((problem, run, name, budget))
 }

@@ -5,6 +5,7 @@ use crate::work::Seconds;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use zipfold::core::budget::human_bytes;
+use zipfold::core::shown::shown;
 use zipfold::device::{Facts, Runtime};
 use zipfold::{Error, Job, Outcome, Progress, Result};
 
@@ -41,7 +42,18 @@ impl Bar {
 
 /// A line on standard output; a closed pipe is success.
 pub fn print_line(text: &str) -> Result<()> {
-    match writeln!(std::io::stdout(), "{text}") {
+    print(&format!("{text}\n"))
+}
+
+/// A line on standard error, where it can be written.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Text on standard output; a closed pipe is success.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::resource(format!("standard output: {e}"))),
         _ => Ok(()),
     }
@@ -76,7 +88,7 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         });
         return print_line(&value.to_string());
     }
-    outcome.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    outcome.warnings.iter().for_each(|w| say(&format!("warning: {}", shown(w))));
     if args.quiet {
         return Ok(());
     }
@@ -95,8 +107,8 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         String::new()
     };
     let held = human_bytes(*peak_bytes);
-    eprintln!("{} pairs{skipped}{pruned} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total);
-    outputs.iter().for_each(|o| eprintln!("wrote {o}"));
+    say(&format!("{} pairs{skipped}{pruned} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total));
+    outputs.iter().for_each(|o| say(&format!("wrote {}", shown(o))));
     Ok(())
 }
 

@@ -6,6 +6,9 @@ use zipfold::device::{Wanted, required};
 use zipfold::io::{NpyFile, OutputOptions};
 use zipfold::{Error, Result};
 
+/// The longest source of a function.
+const LONGEST: u64 = 1 << 20;
+
 /// Writes the matrix of all pairs to an `.npy` file.
 pub fn dist(args: &Dist) -> Result<()> {
     let Some(file) = &args.pair_source else { return Ok(()) };
@@ -17,15 +20,17 @@ pub fn dist(args: &Dist) -> Result<()> {
         let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
         return Err(e.remedy("-o d.npy"));
     };
-    let function =
-        std::fs::read_to_string(file).map_err(|e| Error::input(format!("no source: {e}")).at(file.clone()))?;
+    let text = zipfold::io::guard::Source::open(file, &work::budget(&args.run)?)?;
+    let function = text.whole_text(LONGEST, &work::budget(&args.run)?)?;
     let device = required(Wanted::parse(&args.run.device)?)?;
     let (x, y) = work::tables(&args.pair, &args.run)?;
     let y = y.as_ref().unwrap_or(&x);
     let options = OutputOptions { force: args.run.force, durable: args.run.durable };
     let out = NpyFile::create::<f64>(path, &[x.rows(), y.rows()], options)?;
     let m = y.rows() as u64;
-    zipfold::gpu::skeleton::matrix(&device, &function, &x, y, &mut |row, values| out.write(row as u64 * m, values))?;
+    zipfold::gpu::skeleton::matrix(&device, function.as_str(), &x, y, &mut |row, values| {
+        out.write(row as u64 * m, values)
+    })?;
     out.publish()?;
     if args.run.quiet { Ok(()) } else { show::print_line(&format!("wrote {path}")) }
 }

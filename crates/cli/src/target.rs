@@ -7,11 +7,11 @@ use zipfold::{Budget, Error, Result};
 ///
 /// # Errors
 /// `Request` for other texts, unknown facts and facts that make no sense; `Input` when the file cannot be read.
-pub fn facts(text: &str) -> Result<Facts> {
+pub fn facts(text: &str, budget: &Budget) -> Result<Facts> {
     match text {
         "cuda" => Ok(Facts::described(Runtime::Cuda)),
         "opencl" => Ok(Facts::described(Runtime::OpenCl)),
-        _ if text.ends_with(".json") => of_file(text),
+        _ if text.ends_with(".json") => of_file(text, budget),
         _ => match text.strip_prefix("sm_").and_then(|v| v.parse::<usize>().ok()).filter(|v| (50..=999).contains(v)) {
             Some(capability) => {
                 let described = Facts::described(Runtime::Cuda);
@@ -27,12 +27,13 @@ pub fn facts(text: &str) -> Result<Facts> {
     }
 }
 
-fn of_file(path: &str) -> Result<Facts> {
-    let source = zipfold::io::guard::Source::open(path, &Budget::unlimited())?;
-    let mut bytes = vec![0; usize::try_from(source.size()).unwrap_or(0).min(1 << 20)];
-    source.fill_at(0, &mut bytes)?;
+/// The longest description of a device.
+const LONGEST: u64 = 1 << 20;
+
+fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
+    let text = zipfold::io::guard::Source::open(path, budget)?.whole_text(LONGEST, budget)?;
     let odd = |what: String| Error::request(what).at(path);
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| odd(format!("no JSON: {e}")))?;
+    let value: serde_json::Value = serde_json::from_str(text.as_str()).map_err(|e| odd(format!("no JSON: {e}")))?;
     let Some(entries) = value.as_object() else {
         return Err(odd("no object of facts".into()).remedy("an entry of `zipfold devices --json`"));
     };
@@ -81,10 +82,10 @@ mod tests {
 
     #[test]
     fn targets_are_devices_or_are_refused() {
-        assert_eq!(facts("opencl").unwrap().runtime, Runtime::OpenCl);
-        assert_eq!(facts("sm_80").unwrap().capability, 80);
+        assert_eq!(facts("opencl", &Budget::new(1 << 20)).unwrap().runtime, Runtime::OpenCl);
+        assert_eq!(facts("sm_80", &Budget::new(1 << 20)).unwrap().capability, 80);
         for odd in ["", "sm_", "sm_9x", "metal", "sm_99999999999999999999"] {
-            assert!(facts(odd).unwrap_err().to_string().contains("--target"), "{odd}");
+            assert!(facts(odd, &Budget::new(1 << 20)).unwrap_err().to_string().contains("--target"), "{odd}");
         }
     }
 
@@ -94,7 +95,7 @@ mod tests {
         let name = path.to_str().unwrap();
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            facts(name)
+            facts(name, &Budget::new(1 << 20))
         };
         let made =
             read(r#"{"id": "opencl:1", "name": "small", "units": 8, "memory": 1000000, "double": false}"#).unwrap();

@@ -28,32 +28,36 @@ pub struct Seconds {
     pub total: f64,
 }
 
+/// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of numbers is the worst.
+const LONGEST_PROBLEM: u64 = 64 << 20;
+const PER_BYTE: u64 = 48;
+
 /// A problem from a TOML or JSON file.
-pub fn problem_file(path: &str) -> Result<Problem> {
-    let text = zipfold::io::guard::Source::open(path, &Budget::unlimited()).and_then(|s| read_text(&s, path))?;
+pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
+    let source = zipfold::io::guard::Source::open(path, budget)?;
+    let text = source.whole_text(LONGEST_PROBLEM, budget)?;
+    let text = text.as_str();
+    let purpose = format!("the problem of {path}");
+    let _tree = budget.reserve(text.len() as u64 * PER_BYTE, &purpose)?;
+    // Its lists of numbers stay: two bytes of text give one number, which the run holds several times.
+    budget.spend(text.len() as u64 * 4, &purpose)?;
     if path.ends_with(".json") {
-        return serde_json::from_str(&text).map_err(|e| Error::request(format!("no problem: {e}")).at(path));
+        return serde_json::from_str(text).map_err(|e| Error::request(format!("no problem: {e}")).at(path));
     }
-    toml::from_str(&text).map_err(|e| {
+    toml::from_str(text).map_err(|e| {
         let error = Error::request(format!("no problem: {}", e.message())).at(path);
         match e.span() {
-            Some(span) => error.span(text.clone(), span),
+            Some(span) => error.span(text, span),
             None => error,
         }
     })
 }
 
-fn read_text(source: &zipfold::io::Source, path: &str) -> Result<String> {
-    let mut bytes = vec![0; usize::try_from(source.size()).unwrap_or(0).min(1 << 24)];
-    source.fill_at(0, &mut bytes)?;
-    String::from_utf8(bytes).map_err(|_| Error::input("this is no text").at(path))
-}
-
 /// The memory budget of a run.
-fn budget(run: &RunArgs) -> Result<Budget> {
+pub fn budget(run: &RunArgs) -> Result<Budget> {
     let bytes = match &run.memory {
         Some(text) => ask::bytes(text)?,
-        None => zipfold::io::memory::available() / 10 * 8,
+        None => zipfold::io::memory::usual(),
     };
     Ok(Budget::new(bytes))
 }
@@ -85,7 +89,7 @@ fn check(run: &RunArgs) -> Result<()> {
 }
 
 /// Answers `problem`.
-pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
+pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Result<()> {
     check(args)?;
     if problem.folds.is_empty() {
         return Err(
@@ -93,18 +97,17 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
         );
     }
     let start = Instant::now();
-    let budget = budget(args)?;
     let output = OutputOptions { force: args.force, durable: args.durable };
     if let Some(path) = &args.output {
         answer::refuse_early(path, problem, args)?;
     }
     let mut seconds = Seconds::default();
-    let data = read_data(problem, &budget)?;
+    let data = read_data(problem, budget)?;
     seconds.read = start.elapsed().as_secs_f64();
     let stop = interrupts();
     let progress = show::Bar::new(args.quiet || args.json);
     let show = |p: zipfold::Progress| progress.tell(p);
-    let options = options(args, &budget, &stop, &show)?;
+    let options = options(args, budget, &stop, &show)?;
     let planning = Instant::now();
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
@@ -121,7 +124,7 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str) -> Result<()> {
     if let Some(path) = &options.checkpoint {
         let _ = std::fs::remove_file(path);
     }
-    tell(verb, &job, &outcome, &seconds, &budget, outputs, args)
+    tell(verb, &job, &outcome, &seconds, budget, outputs, args)
 }
 
 /// Says what was done, and writes the page about it.
@@ -246,13 +249,13 @@ fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usi
 pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     check(args)?;
     let start = Instant::now();
+    let budget = budget(args)?;
     let mut parts: Vec<(String, Partial)> = vec![];
     for path in paths {
-        parts.push((path.clone(), partial::read(Path::new(path))?));
+        parts.push((path.clone(), partial::read(Path::new(path), &budget)?));
     }
     let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
     let problem = shards::problem_of(name, first)?;
-    let budget = budget(args)?;
     let data = read_data(&problem, &budget)?;
     let options = Options { budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
     let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
@@ -269,9 +272,8 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
 }
 
 /// Prints the plan of `problem`.
-pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
-    let budget = budget(args)?;
-    let data = read_data(problem, &budget)?;
+pub fn explain(problem: &Problem, args: &RunArgs, budget: &Budget) -> Result<()> {
+    let data = read_data(problem, budget)?;
     let options = Options {
         threads: args.threads,
         budget: budget.clone(),
@@ -289,11 +291,10 @@ pub fn explain(problem: &Problem, args: &RunArgs) -> Result<()> {
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
-pub fn emit(problem: &Problem, args: &RunArgs, target: &str) -> Result<()> {
+pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) -> Result<()> {
     use std::io::Write;
-    let facts = crate::target::facts(target)?;
-    let budget = budget(args)?;
-    let data = read_data(problem, &budget)?;
+    let facts = crate::target::facts(target, budget)?;
+    let data = read_data(problem, budget)?;
     let options =
         Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
     let (job, machine) = ready(problem, &data, &options)?;
@@ -323,7 +324,7 @@ pub fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> 
     let options = ReadOptions::default();
     let read = |path: &str| {
         let table = read_table(path, &options, &budget)?;
-        pair.columns.as_deref().map_or_else(|| Ok(table.clone()), |columns| table.select(columns))
+        pair.columns.as_deref().map_or_else(|| Ok(table.clone()), |columns| table.select(columns, &budget))
     };
     Ok((read(&pair.x)?, pair.y.as_deref().map(read).transpose()?))
 }

@@ -27,7 +27,7 @@ impl Budget {
     pub fn new(limit: u64) -> Self {
         Budget(Arc::new(Account { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) }))
     }
-    /// A budget that refuses nothing, for tests and for callers that bound memory by other means.
+    /// A budget that refuses nothing, for tests (`cargo xtask tidy` refuses it elsewhere).
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
@@ -48,6 +48,9 @@ impl Budget {
     /// # Errors
     /// `Resource` when the budget does not hold that many more bytes.
     pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
+        self.take(bytes, purpose).map(|()| Reservation { account: self.0.clone(), bytes })
+    }
+    fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
         let taken = account
             .used
@@ -55,10 +58,22 @@ impl Budget {
         match taken {
             Ok(before) => {
                 account.peak.fetch_max(before + bytes, Relaxed);
-                Ok(Reservation { account: account.clone(), bytes })
+                Ok(())
             }
             Err(used) => Err(refusal(account.limit, used, bytes, purpose)),
         }
+    }
+    /// Takes `bytes` for `purpose` for as long as the budget lives: for what is passed on without its reservation.
+    ///
+    /// # Errors
+    /// As [`Budget::reserve`].
+    pub fn spend(&self, bytes: u64, purpose: &str) -> Result<()> {
+        self.take(bytes, purpose)
+    }
+    /// A running account of many small things for `purpose`.
+    pub fn tab(&self, purpose: impl Into<String>) -> Tab {
+        let held = Reservation { account: self.0.clone(), bytes: 0 };
+        Tab { budget: self.clone(), purpose: purpose.into(), held, unpaid: 0 }
     }
     /// A vector of `len` copies of `value`, reserved and allocated fallibly.
     ///
@@ -99,6 +114,40 @@ impl Reservation {
     }
 }
 
+/// Small things that add up: asked of the budget in steps, before each step is exceeded.
+#[derive(Debug)]
+pub struct Tab {
+    budget: Budget,
+    purpose: String,
+    held: Reservation,
+    /// Bytes taken but not yet used.
+    unpaid: u64,
+}
+
+/// Bytes that a [`Tab`] asks for at one time.
+const STEP: u64 = 1 << 16;
+
+impl Tab {
+    /// Takes `bytes` more.
+    ///
+    /// # Errors
+    /// `Resource` when the budget does not hold them.
+    pub fn add(&mut self, bytes: u64) -> Result<()> {
+        if bytes > self.unpaid {
+            let more = (bytes - self.unpaid).max(STEP);
+            self.budget.take(more, &self.purpose)?;
+            self.held.bytes += more;
+            self.unpaid += more;
+        }
+        self.unpaid -= bytes;
+        Ok(())
+    }
+    /// What was taken, to be held on.
+    pub fn close(self) -> Reservation {
+        self.held
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.account.used.fetch_sub(self.bytes, Relaxed);
@@ -134,4 +183,23 @@ pub fn human_bytes(bytes: u64) -> String {
 /// `bytes` rounded up to whole MiB, in the form that `--memory` takes.
 pub fn human_bytes_up(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_things_are_asked_for_before_they_exceed_the_budget() {
+        let budget = Budget::new(200_000);
+        let mut tab = budget.tab("names");
+        let taken = (0..).take_while(|_| tab.add(100).is_ok()).count();
+        assert!((1300..=2000).contains(&taken), "{taken}");
+        let held = tab.close();
+        assert!(held.bytes() >= taken as u64 * 100 && held.bytes() <= 200_000);
+        drop(held);
+        assert_eq!(budget.free(), 200_000);
+        budget.spend(1000, "edges").unwrap();
+        assert_eq!(budget.free(), 199_000);
+    }
 }

@@ -1,5 +1,6 @@
 //! The one error type of zipfold: who must act, what went wrong, where, the limit and the remedy.
 
+use crate::shown::{short, shown, shown_lines};
 use std::fmt;
 
 /// Who is to blame for an error, and so who must act. Decides the exit code of the command.
@@ -17,6 +18,8 @@ pub enum Blame {
     Internal,
     /// Somebody asked the run to stop.
     Interrupted,
+    /// Nobody: what is asked has no answer, because what was observed cannot happen.
+    Impossible,
 }
 
 /// A place inside a text (a formula, a line of a file) that a message can underline.
@@ -116,31 +119,38 @@ impl Error {
     pub fn span_ref(&self) -> Option<&Span> {
         self.0.span.as_ref()
     }
-    /// Exit code of the command: 2 when the request or the input is wrong, 130 when interrupted, else 1.
+    /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed cannot happen, 130 when
+    /// interrupted, else 1.
     pub fn exit_code(&self) -> i32 {
         match self.0.blame {
             Blame::Input | Blame::Request => 2,
+            Blame::Impossible => 3,
             Blame::Interrupted => 130,
             Blame::Resource | Blame::Device | Blame::Internal => 1,
         }
     }
 }
 
+/// Characters of one part of a message that are shown: what is longer lists more than anybody reads.
+const LONGEST_PART: usize = 4000;
+
+/// What comes from files and requests is cleaned here, and only here: no control characters, no endless words.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let p = &self.0;
         if let Some(place) = &p.place {
-            write!(f, "{place}: ")?;
+            write!(f, "{}: ", part(place, false))?;
         }
-        write!(f, "{}", p.what)?;
+        // The logs of compilers have lines.
+        write!(f, "{}", part(&p.what, matches!(p.blame, Blame::Device | Blame::Internal)))?;
         if let Some(limit) = &p.limit {
-            write!(f, " (limit: {limit})")?;
+            write!(f, " (limit: {})", part(limit, false))?;
         }
         if let Some(span) = &p.span {
             write!(f, "\n{}", caret(span))?;
         }
         if let Some(remedy) = &p.remedy {
-            write!(f, "\n  try: {remedy}")?;
+            write!(f, "\n  try: {}", part(remedy, false))?;
         }
         if p.blame == Blame::Internal {
             write!(f, "\n  this is a defect of zipfold: please report it with the command that led here")?;
@@ -149,19 +159,38 @@ impl fmt::Display for Error {
     }
 }
 
+/// One part of a message, cleaned and cut.
+fn part(text: &str, lines: bool) -> String {
+    let text = if lines { shown_lines(text) } else { shown(text) };
+    match text.char_indices().nth(LONGEST_PART) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
 impl std::error::Error for Error {}
 
-/// The line of the span's text that holds the span's start, with carets below it.
+/// The line of the span's text that holds the span's start, with carets below it; of a long line the part around it.
 fn caret(span: &Span) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));
     let from = span.text[..start].rfind('\n').map_or(0, |p| p + 1);
     let to = span.text[start..].find('\n').map_or(span.text.len(), |p| start + p);
-    let line = &span.text[from..to];
-    let pad = span.text[from..start].chars().count();
-    let width = span.text[start..end.min(to).max(start)].chars().count().max(1);
-    format!("    {line}\n    {}{}", " ".repeat(pad), "^".repeat(width))
+    let clean = |text: &str| short(&text.replace('\t', " "), usize::MAX);
+    let before = clean(&span.text[from..start]);
+    let marked = clean(&span.text[start..end.min(to).max(start)]);
+    let after = clean(&span.text[end.min(to).max(start)..to]);
+    let cut = before.chars().count().saturating_sub(AROUND);
+    let before: String = before.chars().skip(cut).collect();
+    let line = short(&format!("{before}{marked}{after}"), 2 * AROUND);
+    let lead = if cut > 0 { "…" } else { "" };
+    let pad = before.chars().count() + lead.chars().count();
+    let width = marked.chars().count().clamp(1, 2 * AROUND);
+    format!("    {lead}{line}\n    {}{}", " ".repeat(pad), "^".repeat(width))
 }
+
+/// Characters that are shown before the place in a line, and half of those shown in all.
+const AROUND: usize = 120;
 
 fn floor_boundary(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
@@ -169,4 +198,29 @@ fn floor_boundary(text: &str, mut at: usize) -> usize {
         at -= 1;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_holds_no_control_character_and_no_endless_name() {
+        let long = "x".repeat(100_000);
+        let hostile = format!("a\u{1b}]0;t\u{7}{long}");
+        let e = Error::input(format!("column '{hostile}' is not a number"))
+            .at(format!("{hostile}, line 3"))
+            .limit(hostile.clone())
+            .remedy(format!("--columns {hostile},{hostile}"))
+            .span(format!("one\n\tbad = {hostile}\nthree"), 6..9);
+        let text = e.to_string();
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        assert!(text.len() < 4000 && text.contains("is not a number"), "{}", text.len());
+    }
+
+    #[test]
+    fn the_caret_stands_below_its_word() {
+        let e = Error::request("odd").span("first\n\tx + yy\n", 11..13);
+        assert_eq!(e.to_string(), "odd\n     x + yy\n         ^^");
+    }
 }

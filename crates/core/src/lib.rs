@@ -11,6 +11,7 @@ pub mod number;
 pub mod oracle;
 pub mod pair;
 pub mod problem;
+pub mod shown;
 pub mod slices;
 pub mod space;
 pub mod table;

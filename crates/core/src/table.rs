@@ -1,7 +1,9 @@
 //! Tables: n rows of d numbers, as every reader makes them and every backend takes them.
 
-use crate::budget::Reserved;
+use crate::budget::{Budget, Reserved};
 use crate::error::{Error, Result};
+use crate::shown::short;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -247,21 +249,38 @@ impl Table {
         }?;
         Some((at / self.cols, at % self.cols))
     }
-    /// Only the named or numbered columns, in the order given (a copy).
+    /// Only the named or numbered columns, in the order given (a copy within `budget`).
     ///
     /// # Errors
-    /// `Request` when a column does not exist.
-    pub fn select(&self, columns: &[String]) -> Result<Self> {
-        let picked = columns.iter().map(|c| self.column(c)).collect::<Result<Vec<_>>>()?;
-        let total = self.rows * picked.len();
-        let pick = |at: usize| (at / picked.len()) * self.cols + picked[at % picked.len()];
+    /// `Request` when a column does not exist or is named twice; `Resource` when the budget does not hold the copy.
+    pub fn select(&self, columns: &[String], budget: &Budget) -> Result<Self> {
+        let picked = find_columns(columns, self.names(), self.cols)?;
+        self.picked(&picked, budget, "the chosen columns")
+    }
+    /// Only the numbered columns, in the order given (a copy within `budget`, for `purpose`).
+    ///
+    /// # Errors
+    /// `Resource` when the budget does not hold the copy.
+    pub fn picked(&self, columns: &[usize], budget: &Budget, purpose: &str) -> Result<Self> {
+        fn copy<T: Copy + Send + Sync + 'static>(items: &[T], cols: usize, to: &mut Vec<T>, columns: &[usize]) {
+            items.chunks_exact(cols.max(1)).for_each(|row| to.extend(columns.iter().map(|at| row[*at])));
+        }
+        let total = self.rows.saturating_mul(columns.len());
         let elements = match &self.elements {
-            Elements::F32(b) => Elements::F32((0..total).map(|at| b[pick(at)]).collect::<Vec<_>>().into()),
-            Elements::F64(b) => Elements::F64((0..total).map(|at| b[pick(at)]).collect::<Vec<_>>().into()),
+            Elements::F32(items) => {
+                let mut out = budget.with_capacity(total, purpose)?;
+                copy(items, self.cols, &mut out.items, columns);
+                Elements::F32(out.into())
+            }
+            Elements::F64(items) => {
+                let mut out = budget.with_capacity(total, purpose)?;
+                copy(items, self.cols, &mut out.items, columns);
+                Elements::F64(out.into())
+            }
         };
-        let table = Table::new(self.rows, picked.len(), elements)?;
+        let table = Table::new(self.rows, columns.len(), elements)?;
         match &self.names {
-            Some(names) => table.with_names(picked.iter().map(|c| names[*c].clone()).collect()),
+            Some(names) => table.with_names(columns.iter().map(|c| names[*c].clone()).collect()),
             None => Ok(table),
         }
     }
@@ -276,11 +295,51 @@ impl Table {
         };
         let by_number = || name.parse::<usize>().ok().filter(|c| *c < self.cols);
         by_name.or_else(by_number).ok_or_else(|| {
-            let have =
-                self.names.as_ref().map_or_else(|| format!("0 to {}", self.cols.saturating_sub(1)), |n| n.join(", "));
+            let have = these(self.names(), self.cols);
             Error::request(format!("no column '{name}'")).remedy(format!("one of the columns there are: {have}"))
         })
     }
+}
+
+/// The first names of columns there are, or their numbers.
+fn these(names: Option<&[String]>, count: usize) -> String {
+    match names {
+        Some(names) => {
+            let more = if names.len() > 20 { ", …" } else { "" };
+            names.iter().take(20).map(|n| short(n, 80)).collect::<Vec<_>>().join(", ") + more
+        }
+        None => format!("0 to {}", count.saturating_sub(1)),
+    }
+}
+
+/// The numbers of the `wanted` columns, by name or (where no column is called so) by number from 0, each once.
+///
+/// # Errors
+/// `Request` when a column does not exist, is chosen twice, or shares its name.
+pub fn find_columns(wanted: &[String], names: Option<&[String]>, count: usize) -> Result<Vec<usize>> {
+    let wanted_names: HashSet<&str> = wanted.iter().map(String::as_str).collect();
+    let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(wanted.len());
+    for (at, name) in names.unwrap_or_default().iter().enumerate().filter(|(_, n)| wanted_names.contains(n.as_str())) {
+        if let Some(first) = by_name.insert(name, at) {
+            let what = format!("columns {first} and {at} are both called '{name}'");
+            return Err(Error::request(what).remedy("pick the column by its number, from 0"));
+        }
+    }
+    let mut seen = HashSet::with_capacity(wanted.len());
+    let mut out = Vec::with_capacity(wanted.len());
+    for column in wanted {
+        let by_number = || column.parse::<usize>().ok().filter(|at| *at < count);
+        let at = by_name.get(column.as_str()).copied().or_else(by_number).ok_or_else(|| {
+            let have = these(names, count);
+            Error::request(format!("there is no column '{column}'")).remedy(format!("--columns with some of {have}"))
+        })?;
+        if !seen.insert(at) {
+            let what = format!("column '{column}' is chosen twice");
+            return Err(Error::request(what).remedy("name each column once in --columns"));
+        }
+        out.push(at);
+    }
+    Ok(out)
 }
 
 /// The place of the one column called `name`.

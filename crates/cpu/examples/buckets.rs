@@ -167,8 +167,15 @@ fn planned(b: &Bucket, tables: &[Table], pass: Pass) -> Plan {
         impossible: false,
     };
     let kept: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
-    let options =
-        Options { seed: 1, order_seconds: None, memory: 8 << 30, time_limit: 1e9, pass, rates: Rates::default() };
+    let options = Options {
+        seed: 1,
+        order_seconds: None,
+        memory: 8 << 30,
+        held: 0,
+        time_limit: 1e9,
+        pass,
+        rates: Rates::default(),
+    };
     plan(&reduced, &kept, &options).expect("a plan")
 }
 

@@ -4,6 +4,7 @@ use crate::foreign::{contained, damaged, not_numeric};
 use crate::growing::Growing;
 use crate::guard::{Source, check_claim};
 use crate::npy::{exact_i64, exact_u64};
+use crate::packed::{Codec, Part, check};
 use crate::select::pick;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -12,9 +13,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
-use arrow_ipc::{Block, RecordBatch as RawBatch};
+use arrow_ipc::{Block, CompressionType, RecordBatch as RawBatch};
 use arrow_schema::{DataType, Schema};
-use zipfold_core::{Budget, Buffer, Elements, Result, Table};
+use zipfold_core::{Budget, Buffer, Elements, Reservation, Result, Table};
 
 /// Reads the chosen columns (all when `None`) of the Arrow file `source`. Columns that are all single precision give
 /// f32, else f64.
@@ -24,7 +25,7 @@ use zipfold_core::{Budget, Buffer, Elements, Result, Table};
 /// are not there; `Resource` beyond the budget.
 pub fn read_arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
     contained(source, "Arrow", || {
-        check_claims(source, budget)?;
+        let blocks = check_claims(source, budget)?;
         let open =
             |projection| FileReader::try_new(source.reader_at(0), projection).map_err(|e| damaged(source, "Arrow", e));
         let schema = open(None)?.schema();
@@ -40,10 +41,10 @@ pub fn read_arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) 
         let reader = open(Some(sorted))?;
         let single = !picked.is_empty() && picked.iter().all(|at| *schema.field(*at).data_type() == DataType::Float32);
         let (rows, elements) = if single {
-            let (rows, items) = read_batches(source, reader, &order, budget, |v| v as f32)?;
+            let (rows, items) = read_batches(source, reader, &order, &blocks, budget, |v| v as f32)?;
             (rows, Elements::F32(Buffer::new(items)))
         } else {
-            let (rows, items) = read_batches(source, reader, &order, budget, |v| v)?;
+            let (rows, items) = read_batches(source, reader, &order, &blocks, budget, |v| v)?;
             (rows, Elements::F64(Buffer::new(items)))
         };
         let table = Table::new(rows, picked.len(), elements)?;
@@ -51,8 +52,19 @@ pub fn read_arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) 
     })
 }
 
+/// What the decoder holds of the file.
+struct Held {
+    /// The footer and the dictionaries, as long as it reads.
+    _always: Reservation,
+    /// Bytes of each block of rows while it is read.
+    blocks: Vec<u64>,
+}
+
+/// Times the size of the footer that its schema takes when it is read.
+const FOOTER: u64 = 8;
+
 /// Every size that the file claims, before the decoder allocates for it.
-fn check_claims(source: &Source, budget: &Budget) -> Result<()> {
+fn check_claims(source: &Source, budget: &Budget) -> Result<Held> {
     let size = source.size();
     let claim = |what: &str, bytes: Option<u64>| check_claim(source.name().to_owned(), what, bytes, size);
     claim("an Arrow file", Some(20))?;
@@ -63,48 +75,60 @@ fn check_claims(source: &Source, budget: &Budget) -> Result<()> {
     let mut bytes = budget.vec(len as usize, 0u8, "the footer of the Arrow file")?;
     source.fill_at(size - 10 - len, &mut bytes.items)?;
     let footer = arrow_ipc::root_as_footer(&bytes.items).map_err(|e| damaged(source, "Arrow", e))?;
-    let blocks = footer.recordBatches().into_iter().chain(footer.dictionaries()).flatten();
-    for block in blocks {
-        check_block(source, block, budget)?;
-    }
-    Ok(())
+    let sizes = |blocks: &mut dyn Iterator<Item = &Block>| {
+        blocks.map(|block| check_block(source, block, budget)).collect::<Result<Vec<u64>>>()
+    };
+    let blocks = sizes(&mut footer.recordBatches().into_iter().flatten())?;
+    let dictionaries = sizes(&mut footer.dictionaries().into_iter().flatten())?;
+    let always = dictionaries.iter().fold(len.saturating_mul(FOOTER), |sum, bytes| sum.saturating_add(*bytes));
+    let _always = budget.reserve(always, "the footer and dictionaries of the Arrow file")?;
+    Ok(Held { _always, blocks })
 }
 
-fn check_block(source: &Source, block: &Block, budget: &Budget) -> Result<()> {
+/// Bytes that the decoder holds of a block: as it is packed, and unpacked.
+fn check_block(source: &Source, block: &Block, budget: &Budget) -> Result<u64> {
     let number = |value: i64| u64::try_from(value).ok();
     let (at, meta, body) = (number(block.offset()), number(block.metaDataLength().into()), number(block.bodyLength()));
     let end = at.zip(meta).zip(body).and_then(|((a, m), b)| a.checked_add(m)?.checked_add(b));
     check_claim(source.name().to_owned(), "a block of the Arrow file", end, source.size())?;
     let (at, meta) = (at.unwrap_or(0), meta.unwrap_or(0));
-    let _room = budget.reserve(meta.saturating_add(body.unwrap_or(0)), "a block of the Arrow file")?;
-    let mut bytes = vec![0; meta as usize];
-    source.fill_at(at, &mut bytes)?;
+    let mut bytes = budget.vec(usize::try_from(meta).unwrap_or(usize::MAX), 0u8, "a block of the Arrow file")?;
+    source.fill_at(at, &mut bytes.items)?;
+    let bytes = &bytes.items[..];
     // The length comes behind a mark that old files lack.
     let skip = if bytes.starts_with(&[0xff; 4]) { 8 } else { 4 };
     let message = bytes.get(skip..).unwrap_or_default();
     let message = arrow_ipc::root_as_message(message).map_err(|e| damaged(source, "Arrow", e))?;
     let batch =
         message.header_as_record_batch().or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
-    batch.map_or(Ok(()), |batch| check_packed(source, at + meta, batch, budget))
+    let packed = meta.saturating_mul(FOOTER).saturating_add(body.unwrap_or(0));
+    let unpacked = batch.map_or(Ok(0), |batch| check_packed(source, at + meta, batch, budget))?;
+    Ok(packed.saturating_add(unpacked))
 }
 
-/// The unpacked sizes that compressed buffers claim, against the budget.
-fn check_packed(source: &Source, body_at: u64, batch: RawBatch<'_>, budget: &Budget) -> Result<()> {
-    if batch.compression().is_none() {
-        return Ok(());
-    }
+/// The unpacked size that the compressed buffers of a block claim, none of which may be a lie.
+fn check_packed(source: &Source, body_at: u64, batch: RawBatch<'_>, budget: &Budget) -> Result<u64> {
+    let Some(compression) = batch.compression() else { return Ok(0) };
+    let codec = if compression.codec() == CompressionType::ZSTD { Codec::Zstd } else { Codec::Lz4 };
     let mut total = 0u64;
     for buffer in batch.buffers().into_iter().flatten() {
-        let (Ok(at), Ok(8..)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length())) else { continue };
+        let (Ok(at), Ok(len @ 8..)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length())) else {
+            continue;
+        };
         let mut size = [0; 8];
-        source.fill_at(body_at.saturating_add(at), &mut size)?;
+        let at = body_at.saturating_add(at);
+        source.fill_at(at, &mut size)?;
         let claimed = u64::try_from(i64::from_le_bytes(size)).unwrap_or(0);
         // No codec packs better than this, whatever the data.
-        let most = (buffer.length() as u64).saturating_mul(1 << 16);
+        let most = len.saturating_mul(1 << 16);
         check_claim(source.name().to_owned(), "a compressed buffer", Some(claimed), most)?;
-        total = total.saturating_add(claimed);
+        if i64::from_le_bytes(size) >= 0 {
+            check(Part { source, at: at + 8, len: len - 8 }, codec, claimed, budget.free() / 8, "Arrow")?;
+        }
+        // A decoder of frames keeps a window of what it gave.
+        total = total.saturating_add(claimed).saturating_add(claimed / 2);
     }
-    budget.reserve(total, "a block of the Arrow file").map(drop)
+    Ok(total)
 }
 
 fn is_numeric(kind: &DataType) -> bool {
@@ -125,12 +149,16 @@ fn read_batches<T: Copy>(
     source: &Source,
     reader: FileReader<crate::guard::SourceReader>,
     order: &[usize],
+    held: &Held,
     budget: &Budget,
     narrow: fn(f64) -> T,
 ) -> Result<(usize, Growing<T>)> {
     let mut items = Growing::new(budget, format!("the rows of {}", source.name()));
     let mut rows = 0;
-    for batch in reader {
+    let mut reader = reader;
+    for block in &held.blocks {
+        let _block = budget.reserve(*block, "a block of the Arrow file")?;
+        let Some(batch) = reader.next() else { break };
         let batch = batch.map_err(|e| damaged(source, "Arrow", e))?;
         let bytes = (batch.num_rows() as u64).saturating_mul(8 * order.len() as u64);
         let _room = budget.reserve(bytes, "a block of the Arrow file")?;

@@ -2,19 +2,28 @@
 
 use crate::lexer::{Lexer, Token};
 use std::collections::HashMap;
+use zipfold_core::budget::Tab;
 use zipfold_core::factor::{Factor, Kind, Names, Network};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// What has been read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Draft {
     names: Vec<String>,
     states: Vec<Vec<String>>,
     cards: Vec<usize>,
     by_name: HashMap<String, usize>,
-    state_of: Vec<HashMap<String, usize>>,
+    /// Places of states by name, where there are many.
+    state_of: HashMap<usize, HashMap<String, usize>>,
     tables: Vec<Option<Factor>>,
+    tab: Tab,
 }
+
+/// Bytes that a variable takes beside the letters of its name, and a state in a table of places.
+const VARIABLE: u64 = 320;
+const STATE: u64 = 96;
+/// States from which their places are looked up in a table of their own.
+const MANY_STATES: usize = 17;
 
 /// A conditional table while its rows arrive; parents slowest, the child fastest.
 #[derive(Debug)]
@@ -32,15 +41,28 @@ pub struct Cpt {
 const MOST_ENTRIES: usize = 1 << 28;
 
 impl Draft {
+    /// Nothing yet, within `budget`.
+    pub fn new(budget: &Budget) -> Self {
+        Draft {
+            names: Vec::new(),
+            states: Vec::new(),
+            cards: Vec::new(),
+            by_name: HashMap::new(),
+            state_of: HashMap::new(),
+            tables: Vec::new(),
+            tab: budget.tab("the network"),
+        }
+    }
     /// The network that a text says: `statement` reads each statement after its first token.
     ///
     /// # Errors
     /// Those of `statement`, with the place, and as [`Draft::finish`].
     pub fn read<'t>(
         mut lex: Lexer<'t>,
+        budget: &Budget,
         statement: impl Fn(&mut Lexer<'t>, &mut Self, Token<'t>) -> Result<()>,
     ) -> Result<Network> {
-        let mut draft = Self::default();
+        let mut draft = Self::new(budget);
         let mut all = || -> Result<()> {
             while let Some(token) = lex.next()? {
                 statement(&mut lex, &mut draft, token)?;
@@ -58,9 +80,16 @@ impl Draft {
         if states.is_empty() {
             return Err(Error::input(format!("variable '{name}' has no states")));
         }
-        let by: HashMap<String, usize> = states.iter().cloned().enumerate().map(|(i, s)| (s, i)).collect();
-        if by.len() != states.len() {
+        self.tab.add(VARIABLE + 3 * name.len() as u64)?;
+        let mut sorted: Vec<&String> = states.iter().collect();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|w| w[0] == w[1]) {
             return Err(Error::input(format!("two states of variable '{name}' have the same name")));
+        }
+        if states.len() >= MANY_STATES {
+            self.tab.add(states.iter().map(|s| STATE + s.len() as u64).sum())?;
+            let by = states.iter().cloned().enumerate().map(|(i, s)| (s, i)).collect();
+            self.state_of.insert(self.names.len(), by);
         }
         if self.by_name.insert(name.clone(), self.names.len()).is_some() {
             return Err(Error::input(format!("two variables are named '{name}'")));
@@ -68,9 +97,15 @@ impl Draft {
         self.names.push(name);
         self.cards.push(states.len());
         self.states.push(states);
-        self.state_of.push(by);
         self.tables.push(None);
         Ok(())
+    }
+    /// The place of a state of a variable.
+    fn state(&self, v: usize, name: &str) -> Option<usize> {
+        match self.state_of.get(&v) {
+            Some(places) => places.get(name).copied(),
+            None => self.states[v].iter().position(|s| s == name),
+        }
     }
     fn find(&self, name: &str) -> Result<usize> {
         self.by_name.get(name).copied().ok_or_else(|| Error::input(format!("no variable is named '{name}'")))
@@ -79,7 +114,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Input` for unknown or repeated variables, or a table beyond all measure.
-    pub fn table(&self, child: &str, parents: &[String]) -> Result<Cpt> {
+    pub fn table(&mut self, child: &str, parents: &[String]) -> Result<Cpt> {
         let child = self.find(child)?;
         let parents = parents.iter().map(|p| self.find(p)).collect::<Result<Vec<_>>>()?;
         let scope: Vec<usize> = parents.iter().copied().chain([child]).collect();
@@ -91,6 +126,7 @@ impl Draft {
             Error::input(format!("the table of '{}' is too large", self.names[child]))
                 .limit(format!("{MOST_ENTRIES} entries"))
         })?;
+        self.tab.add(8 * entries as u64 + 8 * scope.len() as u64 + VARIABLE)?;
         let parent_cards = parents.iter().map(|p| cards[*p]).collect();
         Ok(Cpt {
             child,
@@ -126,13 +162,20 @@ impl Draft {
     /// The network.
     ///
     /// # Errors
-    /// `Input` when a variable has no table.
+    /// `Input` when there is no variable, a variable has no table, or variables depend on themselves.
     pub fn finish(self) -> Result<Network> {
+        if self.names.is_empty() {
+            let e = Error::input("the text describes no variable of a network");
+            return Err(e.remedy("check that the file is what its suffix says"));
+        }
         if let Some(v) = self.tables.iter().position(Option::is_none) {
             return Err(Error::input(format!("variable '{}' has no table", self.names[v])));
         }
         let factors = self.tables.into_iter().flatten().collect();
-        Network::new(Kind::Bayes, self.cards, factors)?.with_names(Names { variables: self.names, states: self.states })
+        let names = Names { variables: self.names, states: self.states };
+        let network = Network::new(Kind::Bayes, self.cards, factors)?.with_names(names)?;
+        network.check_families()?;
+        Ok(network)
     }
 }
 
@@ -190,7 +233,7 @@ impl Cpt {
         }
         let mut at = 0;
         for ((p, card), s) in self.parents.iter().zip(&self.parent_cards).zip(states) {
-            let state = draft.state_of[*p].get(s).ok_or_else(|| {
+            let state = draft.state(*p, s).ok_or_else(|| {
                 Error::input(format!("'{}' has no state '{s}'", draft.names[*p]))
                     .at(format!("the table of '{}'", self.name))
             })?;

@@ -3,14 +3,14 @@
 use crate::bayes::Draft;
 use crate::lexer::{Lexer, Token};
 use zipfold_core::factor::Network;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// Reads the text of a `.bif` file.
 ///
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
-pub fn parse(text: &str) -> Result<Network> {
-    Draft::read(Lexer::bif(text), |lex, draft, token| match token {
+pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
+    Draft::read(Lexer::bif(text, budget), budget, |lex, draft, token| match token {
         Token::Word("network") => {
             lex.until("{")?;
             lex.block()

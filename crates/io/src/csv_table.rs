@@ -1,8 +1,9 @@
-//! Tables in text: CSV, TSV, and columns separated by blanks; gzip is unpacked as it comes.
+//! Tables in text: CSV, TSV, and columns separated by blanks; what is packed is unpacked as it comes.
 
-use crate::guard::{ShortLines, Source, at_line, next_line, read_error};
-use crate::text_rows::TextRows;
-use csv::{ByteRecord, ReaderBuilder};
+use crate::growing::Growing;
+use crate::guard::{LONGEST_LINE, Lines, Source};
+use crate::text_rows::{MOST_COLUMNS, TextRows};
+use zipfold_core::budget::human_bytes;
 use zipfold_core::{Budget, Error, Result, Table};
 
 /// What separates the cells of a row.
@@ -15,7 +16,8 @@ pub enum Separator {
 }
 
 /// Reads a table of numbers from text. A first row with a cell that is no number is the header (unless `header` says
-/// otherwise); lines that start with `#` and empty lines are skipped; empty cells and NA are NaN.
+/// otherwise); lines that start with `#` are skipped; empty cells and NA are NaN. An empty line is skipped, but between the
+/// rows of a CSV or TSV of one column it is an empty cell.
 ///
 /// # Errors
 /// `Input` with line and column for what is no number, with line and both lengths for rows of different lengths, for a
@@ -29,56 +31,164 @@ pub fn read_csv(
 ) -> Result<Table> {
     let mut rows = TextRows::new(source.name(), columns, header, budget);
     match separator {
-        Separator::Byte(byte) => separated(source, byte, &mut rows)?,
-        Separator::Blanks => blanks(source, &mut rows)?,
+        Separator::Byte(byte) => separated(source, byte, &mut rows, budget)?,
+        Separator::Blanks => blanks(source, &mut rows, budget)?,
     }
     rows.finish()
 }
 
-fn separated(source: &Source, byte: u8, rows: &mut TextRows<'_>) -> Result<()> {
-    let text = ShortLines::new(source.text()?);
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(byte)
-        .comment(Some(b'#'))
-        .buffer_capacity(1 << 16)
-        .from_reader(text);
-    let mut record = ByteRecord::new();
-    loop {
-        let before = reader.position().line();
-        match reader.read_byte_record(&mut record) {
-            Ok(true) if record.len() == 1 && record[0].trim_ascii().is_empty() && rows.skips_blank() => {}
-            Ok(true) => rows.take(record.position().map_or(before, csv::Position::line), record.iter())?,
-            Ok(false) => return Ok(()),
-            Err(e) => return Err(csv_error(source.name(), before, e)),
+fn separated(source: &Source, byte: u8, rows: &mut TextRows<'_>, budget: &Budget) -> Result<()> {
+    let mut record = Record::new(source, byte, budget)?;
+    while record.next()? {
+        if record.is_blank() {
+            rows.blank_line();
+        } else {
+            rows.take(record.line, record.cells())?;
         }
     }
+    Ok(())
 }
 
-fn csv_error(name: &str, line: u64, error: csv::Error) -> Error {
-    let place = at_line(name, line);
-    match error.into_kind() {
-        csv::ErrorKind::Io(e) => read_error(name, "cannot be read", &e).at(place),
-        other => Error::input(format!("the text is damaged: {other:?}")).at(place).remedy("write the file again"),
-    }
-}
-
-fn blanks(source: &Source, rows: &mut TextRows<'_>) -> Result<()> {
-    let mut text = source.text()?;
-    let mut bytes = Vec::new();
-    let mut line = 0;
-    loop {
-        line += 1;
-        let more = next_line(&mut *text, &mut bytes);
-        if !more.map_err(|e| read_error(source.name(), "cannot be read", &e).at(at_line(source.name(), line)))? {
-            return Ok(());
-        }
-        let content = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
+fn blanks(source: &Source, rows: &mut TextRows<'_>, budget: &Budget) -> Result<()> {
+    let mut lines = Lines::new(source, false, budget)?;
+    while lines.next()? {
+        let content = lines.current().trim_ascii();
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
         let cells = content.split(u8::is_ascii_whitespace).filter(|cell| !cell.is_empty());
-        rows.take(line, cells)?;
+        rows.take(lines.number, cells)?;
+    }
+    Ok(())
+}
+
+/// The cells of one row after another; a quoted cell may hold separators, doubled quotes and line ends.
+struct Record {
+    lines: Lines,
+    separator: u8,
+    /// The row with its quotes taken away, where it has any.
+    plain: Growing<u8>,
+    quoted: bool,
+    /// Where each cell ends in the row.
+    ends: Growing<u32>,
+    /// The line on which the row begins.
+    line: u64,
+}
+
+impl Record {
+    fn new(source: &Source, separator: u8, budget: &Budget) -> Result<Self> {
+        let room = |what: &str| format!("{what} of a row of {}", source.name());
+        Ok(Record {
+            lines: Lines::new(source, true, budget)?,
+            separator,
+            plain: Growing::new(budget, room("the text")),
+            quoted: false,
+            ends: Growing::new(budget, room("the cells")),
+            line: 0,
+        })
+    }
+
+    /// Reads the next row that is no comment; false at the end of the text.
+    fn next(&mut self) -> Result<bool> {
+        loop {
+            if !self.lines.next()? {
+                return Ok(false);
+            }
+            if self.lines.current().first() != Some(&b'#') {
+                break;
+            }
+        }
+        self.line = self.lines.number;
+        self.ends.clear();
+        self.quoted = memchr::memchr(b'"', self.lines.current()).is_some();
+        if self.quoted {
+            self.unquote()?;
+            return Ok(true);
+        }
+        let text = self.lines.current();
+        for at in memchr::memchr_iter(self.separator, text) {
+            self.ends.push(at as u32)?;
+            if self.ends.len() >= MOST_COLUMNS {
+                return Err(self.too_many());
+            }
+        }
+        self.ends.push(text.len() as u32)?;
+        Ok(true)
+    }
+
+    /// Takes the quotes away, over as many lines as the row has.
+    fn unquote(&mut self) -> Result<()> {
+        self.plain.clear();
+        let mut inside = false;
+        // A quote opens only where a cell begins.
+        let mut begins = true;
+        loop {
+            let line = self.lines.current();
+            let mut at = 0;
+            while at < line.len() {
+                let byte = line[at];
+                at += 1;
+                match byte {
+                    b'"' if inside && line.get(at) == Some(&b'"') => {
+                        at += 1;
+                        self.plain.push(b'"')?;
+                    }
+                    b'"' if inside => inside = false,
+                    b'"' if begins => inside = true,
+                    _ if byte == self.separator && !inside => {
+                        self.ends.push(self.plain.len() as u32)?;
+                        self.plain.push(byte)?;
+                        begins = true;
+                        continue;
+                    }
+                    _ => self.plain.push(byte)?,
+                }
+                begins = false;
+            }
+            if self.ends.len() >= MOST_COLUMNS {
+                return Err(self.too_many());
+            }
+            if !inside {
+                return self.ends.push(self.plain.len() as u32);
+            }
+            if self.plain.len() as u64 > LONGEST_LINE {
+                let what = "a quoted cell is longer than any table has";
+                let e = Error::input(what).at(self.place()).limit(human_bytes(LONGEST_LINE));
+                return Err(e.remedy("check that the cell's quotes are closed"));
+            }
+            self.plain.push(b'\n')?;
+            if !self.lines.next()? {
+                let e = Error::input("a quoted cell of this row does not end").at(self.place());
+                return Err(e.remedy("close the cell with a second quote"));
+            }
+        }
+    }
+
+    fn place(&self) -> String {
+        crate::guard::at_line(self.lines.name(), self.line)
+    }
+
+    fn too_many(&self) -> Error {
+        Error::input(format!("this row has more than {MOST_COLUMNS} cells"))
+            .at(self.place())
+            .limit(format!("{MOST_COLUMNS} columns"))
+            .remedy("store so wide a table as .npy")
+    }
+
+    fn text(&self) -> &[u8] {
+        if self.quoted { self.plain.as_ref() } else { self.lines.current() }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let (text, ends) = (self.text(), self.ends.as_ref());
+        (0..ends.len()).map(move |k| {
+            let start = if k == 0 { 0 } else { ends[k - 1] as usize + 1 };
+            &text[start..ends[k] as usize]
+        })
+    }
+
+    /// Whether the line holds nothing but blanks.
+    fn is_blank(&self) -> bool {
+        !self.quoted && self.ends.len() == 1 && self.text().trim_ascii().is_empty()
     }
 }

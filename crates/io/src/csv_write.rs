@@ -2,6 +2,7 @@
 
 use crate::atomic::Output;
 use crate::write::Column;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use zipfold_core::{Error, Result};
 
@@ -49,11 +50,23 @@ fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io
         if at > 0 {
             out.write_all(&[separator])?;
         }
-        let special = name.bytes().any(|b| b == separator || matches!(b, b'"' | b'\n' | b'\r'))
-            || (at == 0 && name.starts_with('#'));
-        if special { write!(out, "\"{}\"", name.replace('"', "\"\""))? } else { out.write_all(name.as_bytes())? }
+        let cell = text_cell(name, separator);
+        // A first cell that begins so would make the line a comment.
+        if at == 0 && cell.starts_with('#') { write!(out, "\"{cell}\"")? } else { out.write_all(cell.as_bytes())? }
     }
     out.write_all(b"\n")
+}
+
+/// A name or label as a cell: quoted where it must be, and with an apostrophe before what a spreadsheet would take for a
+/// formula (`=`, `+`, `-`, `@`, a tab or a carriage return at its start), unless it is a number.
+pub fn text_cell(text: &str, separator: u8) -> Cow<'_, str> {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let quoted = text.bytes().any(|b| b == separator || matches!(b, b'"' | b'\n' | b'\r'));
+    match (formula, quoted) {
+        (false, false) => Cow::Borrowed(text),
+        (true, false) => Cow::Owned(format!("'{text}")),
+        (_, true) => Cow::Owned(format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))),
+    }
 }
 
 fn line(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)], row: usize) -> io::Result<()> {
@@ -73,5 +86,22 @@ fn cell(out: &mut Output, separator: u8, at: usize, column: Column<'_>, row: usi
         Column::I64(items) => write!(out, "{}", items[row]),
         Column::F64(items) => write!(out, "{:?}", items[row]),
         Column::F32(items) => write!(out, "{:?}", items[row]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_a_formula() {
+        assert_eq!(text_cell("rain", b','), "rain");
+        assert_eq!(text_cell("=cmd|'/c calc'!A0", b','), "'=cmd|'/c calc'!A0");
+        assert_eq!(text_cell("@a,b", b','), "\"'@a,b\"");
+        assert_eq!(text_cell("+x", b','), "'+x");
+        assert_eq!(text_cell("-1.5", b','), "-1.5");
+        assert_eq!(text_cell("\tx", b','), "'\tx");
+        assert_eq!(text_cell("say \"a\"", b','), "\"say \"\"a\"\"\"");
+        assert_eq!(text_cell("a,b", b'\t'), "a,b");
     }
 }

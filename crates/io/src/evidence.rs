@@ -2,7 +2,7 @@
 
 use crate::tokens::{Tokens, short};
 use zipfold_core::factor::{Evidence, Network};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// Reads evidence on `network`.
 ///
@@ -11,7 +11,9 @@ use zipfold_core::{Error, Result};
 ///
 /// # Errors
 /// `Input` when the text is neither, and as [`Evidence::new`].
-pub fn parse(text: &str, network: &Network) -> Result<Evidence> {
+pub fn parse(text: &str, network: &Network, budget: &Budget) -> Result<Evidence> {
+    // A second copy without comments, and what two bytes of text can say: one observation.
+    let _held = budget.reserve(text.len() as u64 * 20, "the evidence")?;
     let bare = text.replace("/* Evidence */", " ");
     if bare.contains('=') {
         return named(&bare, network);

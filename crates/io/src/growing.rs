@@ -34,19 +34,38 @@ impl<T: Copy> Growing<T> {
         self.items.extend_from_slice(more);
         Ok(())
     }
-    /// Makes room for `more` items: half as much again as there is, at least 1024 items.
+    /// Makes room for `more` items: half as much again as there is, at least 1024 items; near the limit a quarter of what is
+    /// left.
     fn room(&mut self, more: usize) -> Result<()> {
         let free = self.items.capacity() - self.items.len();
         if more <= free {
             return Ok(());
         }
-        let grow = (more - free).max(self.items.capacity() / 2).max(1024);
+        let left = usize::try_from(self.budget.free()).unwrap_or(usize::MAX) / size_of::<T>().max(1);
+        let grow = (self.items.capacity() / 2).max(1024).min(left / 4).max(more - free);
         let bytes = (grow as u64).saturating_mul(size_of::<T>() as u64);
         self.held.push(self.budget.reserve(bytes, &self.purpose)?);
         self.items.try_reserve_exact(free.saturating_add(grow)).map_err(|_| {
             Error::resource(format!("the system has no memory for {}", self.purpose))
                 .remedy("close other programs or split the file")
         })
+    }
+    /// Forgets the items, and keeps the room.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+    /// Drops the first `count` items.
+    pub fn remove_first(&mut self, count: usize) {
+        self.items.drain(..count.min(self.items.len()));
+    }
+    /// Keeps the first `len` items.
+    pub fn truncate(&mut self, len: usize) {
+        self.items.truncate(len);
+    }
+    /// Holds what was taken for something that lives as long as these items.
+    pub fn holding(mut self, more: Reservation) -> Self {
+        self.held.push(more);
+        self
     }
     /// Gives back the room that was not needed.
     ///

@@ -2,15 +2,33 @@
 
 use crate::growing::Growing;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Budget, Error, Result};
 
 /// The longest line that text formats may have; a longer one is not a table but something else.
 pub const LONGEST_LINE: u64 = 64 << 20;
+
+/// A packed text may hold this many bytes, whatever its own size; more only up to [`UNPACKED_TIMES`] times its own size.
+pub const UNPACKED_FREE: u64 = 256 << 20;
+/// Times its own size that a packed text may hold beyond [`UNPACKED_FREE`]: no table of measurements packs better.
+pub const UNPACKED_TIMES: u64 = 200;
+
+/// How the bytes of a text are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// By gzip.
+    Gzip,
+    /// By xz.
+    Xz,
+}
 
 /// Bytes to read, with their real number. Clones share one file.
 #[derive(Clone, Debug)]
@@ -34,20 +52,22 @@ impl Source {
     ///
     /// # Errors
     /// `Input` when there is no such file or it cannot be read; `Resource` when a pipe gives more than the budget.
-    pub fn open(path: &str, budget: &Budget) -> Result<Self> {
-        if path == "-" {
+    pub fn open(path: impl AsRef<Path>, budget: &Budget) -> Result<Self> {
+        let path = path.as_ref();
+        if path.as_os_str() == "-" {
             return Self::whole("standard input", &mut io::stdin().lock(), budget);
         }
-        let file = File::open(path).map_err(|e| read_error(path, "cannot be opened", &e))?;
-        let facts = file.metadata().map_err(|e| read_error(path, "cannot be examined", &e))?;
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|e| read_error(&name, "cannot be opened", &e))?;
+        let facts = file.metadata().map_err(|e| read_error(&name, "cannot be examined", &e))?;
         if facts.is_dir() {
-            return Err(Error::input("is a folder, not a file").at(path).remedy("name one file in it"));
+            return Err(Error::input("is a folder, not a file").at(name).remedy("name one file in it"));
         }
         if facts.is_file() {
-            let inner = Inner { name: path.to_owned(), len: facts.len(), store: Store::File(file) };
+            let inner = Inner { name, len: facts.len(), store: Store::File(file) };
             return Ok(Source(Arc::new(inner)));
         }
-        Self::whole(path, &mut &file, budget)
+        Self::whole(&name, &mut &file, budget)
     }
     /// The bytes of `reader` to its end, called `name` in messages.
     ///
@@ -106,29 +126,119 @@ impl Source {
     pub fn reader_at(&self, offset: u64) -> SourceReader {
         SourceReader { source: self.clone(), at: offset }
     }
-    /// The text of the file from its beginning, unpacked when it starts as gzip does.
+    /// The text of the file from its beginning, unpacked when it starts as gzip or xz does: no further than
+    /// [`UNPACKED_FREE`] and [`UNPACKED_TIMES`] allow, by a dictionary within `budget`.
     ///
     /// # Errors
     /// `Input` when its beginning cannot be read.
-    pub fn text(&self) -> Result<Box<dyn BufRead>> {
-        let mut magic = [0; 2];
-        let n = self.read_at(0, &mut magic).map_err(|e| read_error(self.name(), "cannot be read", &e))?;
+    pub fn text(&self, budget: &Budget) -> Result<Box<dyn BufRead>> {
+        let packing = self.packing()?;
         let raw = BufReader::with_capacity(1 << 16, self.reader_at(0));
-        if n == 2 && magic == [0x1f, 0x8b] {
-            return Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))));
-        }
-        Ok(Box::new(raw))
+        let most = self.size().saturating_mul(UNPACKED_TIMES).max(UNPACKED_FREE);
+        Ok(match packing {
+            Packing::Plain => Box::new(raw),
+            Packing::Gzip => unpacked(MultiGzDecoder::new(raw), most),
+            Packing::Xz => {
+                let kib = u32::try_from(budget.free() / 2 / 1024).unwrap_or(u32::MAX - 1).max(1 << 10);
+                unpacked(XzReader::new_mem_limit(raw, true, kib), most)
+            }
+        })
     }
-    /// Whether the file starts as gzip does.
-    pub fn is_gzip(&self) -> bool {
-        let mut magic = [0; 2];
-        matches!(self.read_at(0, &mut magic), Ok(2)) && magic == [0x1f, 0x8b]
+    /// How the file is packed, by its first bytes.
+    ///
+    /// # Errors
+    /// `Input` when they cannot be read.
+    pub fn packing(&self) -> Result<Packing> {
+        let mut magic = [0; 6];
+        let n = self.read_at(0, &mut magic).map_err(|e| read_error(self.name(), "cannot be read", &e))?;
+        Ok(match magic[..n] {
+            [0x1f, 0x8b, ..] => Packing::Gzip,
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Packing::Xz,
+            _ => Packing::Plain,
+        })
+    }
+    /// The whole text in memory, unpacked, without the mark of UTF-8; at most `most` bytes.
+    ///
+    /// # Errors
+    /// `Resource` beyond `budget`, `Input` beyond `most`, and for what is no text in UTF-8.
+    pub fn whole_text(&self, most: u64, budget: &Budget) -> Result<Text> {
+        if self.packing()? == Packing::Plain && self.size() > most {
+            return Err(self.too_long(most));
+        }
+        let mut reader = self.text(budget)?;
+        let mut bytes = Growing::new(budget, format!("the text of {}", self.name()));
+        loop {
+            let chunk = reader.fill_buf().map_err(|e| read_error(self.name(), "cannot be read", &e))?;
+            let (n, fresh) = (chunk.len(), bytes.len() as u64 + chunk.len() as u64);
+            match n {
+                0 => break,
+                _ if fresh > most => return Err(self.too_long(most)),
+                _ => bytes.extend(chunk)?,
+            }
+            reader.consume(n);
+        }
+        Text::new(bytes.finish()?, self.name())
+    }
+    fn too_long(&self, most: u64) -> Error {
+        Error::input("is too long for what it should be")
+            .at(self.name())
+            .limit(human_bytes(most))
+            .remedy("check the name")
     }
     fn ends_early(&self, offset: u64, wanted: u64) -> Error {
         Error::input(format!("ends early: {} are there, {} were to be read from here", self.size(), wanted))
             .at(at_byte(self.name(), offset))
             .limit(format!("the file's {}", human_bytes(self.size())))
             .remedy("copy or make the file again")
+    }
+}
+
+/// A whole text in memory.
+#[derive(Debug)]
+pub struct Text(Growing<u8>);
+
+/// The mark that some programs put before UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Text {
+    fn new(bytes: Growing<u8>, name: &str) -> Result<Self> {
+        match std::str::from_utf8(bytes.as_ref()) {
+            Ok(_) => Ok(Text(bytes)),
+            Err(e) => {
+                let what = "this is not a text in UTF-8";
+                Err(Error::input(what).at(at_byte(name, e.valid_up_to() as u64)).remedy("save it as UTF-8"))
+            }
+        }
+    }
+    /// The text, without the mark of UTF-8.
+    pub fn as_str(&self) -> &str {
+        let bytes = self.0.as_ref();
+        std::str::from_utf8(bytes.strip_prefix(MARK).unwrap_or(bytes)).unwrap_or_default()
+    }
+}
+
+/// What `reader` unpacks, up to `most` bytes.
+fn unpacked(reader: impl Read + 'static, most: u64) -> Box<dyn BufRead> {
+    Box::new(BufReader::with_capacity(1 << 16, Unpacked { reader, left: most, most }))
+}
+
+struct Unpacked<R> {
+    reader: R,
+    left: u64,
+    most: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buf)?;
+        match self.left.checked_sub(n as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let what = format!("it unpacks to more than {}", human_bytes(self.most));
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+            }
+        }
+        Ok(n)
     }
 }
 
@@ -169,6 +279,10 @@ pub fn read_error(name: &str, what: &str, error: &io::Error) -> Error {
         K::InvalidInput | K::InvalidData | K::UnexpectedEof => {
             Error::input(format!("the data are damaged: {error}")).at(name).remedy("copy or make the file again")
         }
+        K::FileTooLarge => Error::input(format!("{error}"))
+            .at(name)
+            .limit(format!("{}, or {UNPACKED_TIMES} times its own size", human_bytes(UNPACKED_FREE)))
+            .remedy("if that is what it holds, unpack it first, and give the plain file"),
         K::OutOfMemory => Error::resource(format!("{what}: {error}")).at(name).remedy("close other programs"),
         _ => say.remedy("check the disk and the file's rights"),
     }
@@ -201,42 +315,77 @@ impl Seek for SourceReader {
     }
 }
 
-/// Passes bytes on, but fails at a line longer than [`LONGEST_LINE`]: what is compressed could hold any.
-#[derive(Debug)]
-pub(crate) struct ShortLines<R> {
-    reader: R,
-    since_newline: u64,
+/// The lines of a text, in a buffer within the budget.
+pub(crate) struct Lines {
+    name: String,
+    text: Box<dyn BufRead>,
+    line: Growing<u8>,
+    /// Number of the line, from 1.
+    pub number: u64,
+    /// Whether a line may also end with a carriage return alone.
+    returns: bool,
+    /// Whether the last line ended so: a newline behind it belongs to it.
+    after_return: bool,
 }
 
-impl<R: Read> ShortLines<R> {
-    pub(crate) fn new(reader: R) -> Self {
-        ShortLines { reader, since_newline: 0 }
+impl Lines {
+    /// The lines of `source`; with `returns` a carriage return alone ends one too.
+    pub(crate) fn new(source: &Source, returns: bool, budget: &Budget) -> Result<Self> {
+        let line = Growing::new(budget, format!("a line of {}", source.name()));
+        let text = source.text(budget)?;
+        Ok(Lines { name: source.name().to_owned(), text, line, number: 0, returns, after_return: false })
     }
-}
-
-impl<R: Read> Read for ShortLines<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.reader.read(buf)?;
-        self.since_newline = match buf[..n].iter().rposition(|b| *b == b'\n') {
-            Some(last) => (n - last) as u64,
-            None => self.since_newline + n as u64,
-        };
-        if self.since_newline > LONGEST_LINE {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 64 MiB"));
+    /// The name of the file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+    /// "a.csv, line 10"
+    pub(crate) fn place(&self) -> String {
+        at_line(&self.name, self.number)
+    }
+    /// The line that [`Lines::next`] read last, without its end.
+    pub(crate) fn current(&self) -> &[u8] {
+        self.line.as_ref()
+    }
+    /// Reads the next line; false at the end of the text.
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        self.number += 1;
+        self.line.clear();
+        let mut any = false;
+        loop {
+            let chunk = match self.text.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(read_error(&self.name, "cannot be read", &e).at(at_line(&self.name, self.number))),
+            };
+            if chunk.is_empty() {
+                break;
+            }
+            if std::mem::take(&mut self.after_return) && chunk[0] == b'\n' {
+                self.text.consume(1);
+                continue;
+            }
+            any = true;
+            let end = if self.returns { memchr::memchr2(b'\n', b'\r', chunk) } else { memchr::memchr(b'\n', chunk) };
+            let len = end.unwrap_or(chunk.len());
+            if (self.line.len() + len) as u64 > LONGEST_LINE {
+                let what = "a line is longer than any table has";
+                let e = Error::input(what).at(at_line(&self.name, self.number)).limit(human_bytes(LONGEST_LINE));
+                return Err(e.remedy("check that this is a text, and that its lines end"));
+            }
+            self.line.extend(&chunk[..len])?;
+            self.after_return = end.is_some_and(|at| chunk[at] == b'\r');
+            self.text.consume(len + usize::from(end.is_some()));
+            if end.is_some() {
+                break;
+            }
         }
-        Ok(n)
+        while self.line.as_ref().last() == Some(&b'\r') {
+            self.line.truncate(self.line.len() - 1);
+        }
+        if self.number == 1 && self.line.as_ref().starts_with(MARK) {
+            self.line.remove_first(MARK.len());
+        }
+        Ok(any)
     }
-}
-
-/// Reads the next line without its end into `line`; false at the end of the text.
-pub(crate) fn next_line(text: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let n = text.take(LONGEST_LINE + 1).read_until(b'\n', line)?;
-    if n as u64 > LONGEST_LINE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 64 MiB"));
-    }
-    while matches!(line.last(), Some(b'\n' | b'\r')) {
-        line.pop();
-    }
-    Ok(n > 0)
 }

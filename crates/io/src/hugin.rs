@@ -3,14 +3,14 @@
 use crate::bayes::Draft;
 use crate::lexer::{Lexer, Token};
 use zipfold_core::factor::Network;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// Reads the text of a `.net` file. Numbers of `data` run with the child fastest and the last parent next.
 ///
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
-pub fn parse(text: &str) -> Result<Network> {
-    Draft::read(Lexer::hugin(text), |lex, draft, token| match token {
+pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
+    Draft::read(Lexer::hugin(text, budget), budget, |lex, draft, token| match token {
         Token::Word("net" | "class") => {
             lex.until("{")?;
             lex.block()
@@ -55,24 +55,11 @@ fn potential(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {
             Token::Sign("}") => break,
             Token::Word("data") => {
                 lex.expect("=")?;
-                table.child_fastest(nested(lex)?)?;
+                table.child_fastest(lex.nested_numbers()?)?;
             }
             Token::Word(_) => lex.until(";")?,
             other => return Err(lex.unexpected(other, "data")),
         }
     }
     draft.add(table)
-}
-
-/// Numbers in nested parentheses up to the semicolon.
-fn nested(lex: &mut Lexer<'_>) -> Result<Vec<f64>> {
-    let mut out = Vec::new();
-    loop {
-        match lex.some()? {
-            Token::Sign(";") => return Ok(out),
-            Token::Sign("(" | ")" | ",") => {}
-            Token::Word(s) => out.push(s.parse().map_err(|_| lex.unexpected(Token::Word(s), "a number"))?),
-            other => return Err(lex.unexpected(other, "a number")),
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! Words, quoted strings, numbers and signs of the network languages, with C and C++ comments.
 
 use crate::tokens::short;
-use zipfold_core::{Error, Result};
+use zipfold_core::budget::Tab;
+use zipfold_core::{Budget, Error, Result};
 
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +24,15 @@ pub struct Lexer<'a> {
     kinds: &'static [Kind; 256],
     /// Whether `%` starts a comment.
     percent: bool,
+    /// What lists of names and numbers take.
+    tab: Tab,
 }
+
+/// Bytes of a name in a list beside its letters, and of a number, while lists grow.
+const NAME: u64 = 72;
+const NUMBER: u64 = 16;
+/// Parentheses of a table inside each other: more than any table has parents.
+const DEEPEST: usize = 1024;
 
 /// What a byte is outside strings and comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +67,12 @@ static HUGIN: [Kind; 256] = kinds(b"{}()[]|,;=");
 
 impl<'a> Lexer<'a> {
     /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
-    pub fn bif(text: &'a str) -> Self {
-        Lexer { text, at: 0, kinds: &BIF, percent: false }
+    pub fn bif(text: &'a str, budget: &Budget) -> Self {
+        Lexer { text, at: 0, kinds: &BIF, percent: false, tab: budget.tab("the network") }
     }
     /// The tokens of a Hugin `text`, where `%` starts a comment.
-    pub fn hugin(text: &'a str) -> Self {
-        Lexer { text, at: 0, kinds: &HUGIN, percent: true }
+    pub fn hugin(text: &'a str, budget: &Budget) -> Self {
+        Lexer { text, at: 0, kinds: &HUGIN, percent: true, tab: budget.tab("the network") }
     }
     /// Where reading stands.
     pub fn place(&self) -> String {
@@ -186,7 +195,10 @@ impl<'a> Lexer<'a> {
             match self.some()? {
                 Token::Sign(s) if s == end => return Ok(out),
                 Token::Sign(",") => {}
-                Token::Word(s) | Token::Quoted(s) => out.push(s.to_string()),
+                Token::Word(s) | Token::Quoted(s) => {
+                    self.tab.add(NAME + s.len() as u64)?;
+                    out.push(s.to_string());
+                }
                 other => return Err(self.unexpected(other, "a name")),
             }
         }
@@ -201,8 +213,39 @@ impl<'a> Lexer<'a> {
             match self.some()? {
                 Token::Sign(s) if s == end => return Ok(out),
                 Token::Sign(",") => {}
-                Token::Word(s) => out.push(s.parse().map_err(|_| self.unexpected(Token::Word(s), "a number"))?),
+                Token::Word(s) => out.push(self.number(s)?),
                 other => return Err(self.unexpected(other, "a number")),
+            }
+        }
+    }
+    /// The number that `word` says, for a list.
+    fn number(&mut self, word: &str) -> Result<f64> {
+        self.tab.add(NUMBER)?;
+        word.parse().map_err(|_| self.unexpected(Token::Word(word), "a number"))
+    }
+    /// Numbers in nested parentheses up to the semicolon.
+    ///
+    /// # Errors
+    /// `Input` when something else stands among them, or the parentheses do not match.
+    pub fn nested_numbers(&mut self) -> Result<Vec<f64>> {
+        let mut out = Vec::new();
+        let mut depth = 0usize;
+        let unmatched = |lex: &Self, sign| Err(Error::input(format!("'{sign}' without its partner")).at(lex.place()));
+        loop {
+            match self.some()? {
+                Token::Sign(";") if depth > 0 => return unmatched(self, "("),
+                Token::Sign(";") => return Ok(out),
+                Token::Sign("(") => depth += 1,
+                Token::Sign(")") if depth == 0 => return unmatched(self, ")"),
+                Token::Sign(")") => depth -= 1,
+                Token::Sign(",") => {}
+                Token::Word(s) => out.push(self.number(s)?),
+                other => return Err(self.unexpected(other, "a number")),
+            }
+            if depth > DEEPEST {
+                return Err(Error::input("parentheses are nested too deep")
+                    .at(self.place())
+                    .limit(DEEPEST.to_string()));
             }
         }
     }

@@ -20,6 +20,10 @@ pub mod npy_file;
 pub mod npy_header;
 pub mod npz;
 #[cfg(feature = "parquet")]
+mod packed;
+#[cfg(feature = "parquet")]
+mod parquet_pages;
+#[cfg(feature = "parquet")]
 pub mod parquet_table;
 #[cfg(feature = "parquet")]
 pub mod parquet_write;

@@ -67,6 +67,9 @@ enum Need {
     Text(std::ops::Range<usize>),
 }
 
+/// The longest header: NumPy itself refuses more than 10 000 bytes.
+const LONGEST: usize = 1 << 20;
+
 impl Header {
     /// Reads the header of an array of `size` real bytes by `more(n)`, which gives the first n bytes of it.
     ///
@@ -78,6 +81,12 @@ impl Header {
             check_claim(at_byte(name, base), "the NPY header", Some(need as u64), size)?;
             let bytes = more(need)?;
             match frame(name, base, &bytes)? {
+                Need::Bytes(n) if n > LONGEST => {
+                    let what = format!("the NPY header takes {n} bytes");
+                    return Err(Error::input(what).at(at_byte(name, base)).limit(LONGEST.to_string()).remedy(
+                        "write the array again with numpy.save: the names of structured arrays are no numbers",
+                    ));
+                }
                 Need::Bytes(n) => need = n,
                 Need::Text(range) => return Self::parse(name, base, size, &bytes, range),
             }

@@ -8,6 +8,7 @@ use crate::zip_directory::{Member, data_at, members};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use std::io::{self, Read, Write};
+use zipfold_core::shown::short;
 use zipfold_core::{Budget, Error, Result, Table};
 
 /// Deflate packs no better than 1032 to 1; a larger claim is a lie.
@@ -59,7 +60,7 @@ fn pick(source: &Source, wanted: Option<&str>, budget: &Budget) -> Result<(Membe
         let place = format!("{}:{}", source.name(), array_name(&member));
         return Ok((member, place));
     }
-    let names: Vec<&str> = all.iter().take(20).map(array_name).collect();
+    let names: Vec<String> = all.iter().take(20).map(|m| short(array_name(m), 80)).collect();
     let what = match wanted {
         _ if all.is_empty() => {
             return Err(Error::input("the archive holds no array")

@@ -30,7 +30,7 @@ pub enum Format {
     Xyz,
 }
 
-/// Suffixes and their formats; `.gz` may follow those of text.
+/// Suffixes and their formats; `.gz` or `.xz` may follow those of text.
 const SUFFIXES: &[(&str, Format)] = &[
     ("npy", Format::Npy),
     ("npz", Format::Npz),
@@ -75,7 +75,7 @@ pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<
     let source = Source::open(file, budget)?;
     let format = match known {
         Some(format) => format,
-        None => sniff(&source)?,
+        None => sniff(&source, budget)?,
     };
     read_source(&source, format, member, options, budget)
 }
@@ -133,25 +133,31 @@ pub(crate) fn without_feature(name: &str) -> Error {
         .remedy("a build with the feature `parquet`, or .npy and .csv files")
 }
 
-/// The suffix of `path` in lower case, without `.gz`.
+/// The suffix of `path` in lower case, without `.gz` and `.xz`.
 pub(crate) fn suffix(path: &str) -> Option<String> {
     let lower = path.to_ascii_lowercase();
-    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
+    let plain = if is_packed(&lower) { &lower[..lower.len() - 3] } else { &lower[..] };
     Path::new(plain).extension().map(|s| s.to_string_lossy().into_owned())
+}
+
+/// Whether the name says that the file is packed.
+pub(crate) fn is_packed(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    lower.ends_with(".gz") || lower.ends_with(".xz")
 }
 
 fn format_of(path: &str) -> Option<Format> {
     let suffix = suffix(path)?;
     let format = SUFFIXES.iter().find(|(name, _)| *name == suffix)?.1;
     let text = matches!(format, Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz);
-    (text || !path.to_ascii_lowercase().ends_with(".gz")).then_some(format)
+    (text || !is_packed(path)).then_some(format)
 }
 
 fn unknown_suffix(path: &str) -> Error {
     let all: Vec<String> = SUFFIXES.iter().map(|(name, _)| format!(".{name}")).collect();
     Error::request("the suffix does not say which table format this is")
         .at(path)
-        .limit(format!("{} (and .gz after those of text)", all.join(" ")))
+        .limit(format!("{} (and .gz or .xz after those of text)", all.join(" ")))
         .remedy("rename the file with the suffix of its format")
 }
 
@@ -167,7 +173,7 @@ fn split_member(path: &str) -> (&str, Option<&str>) {
 }
 
 /// The format of bytes without a name.
-fn sniff(source: &Source) -> Result<Format> {
+fn sniff(source: &Source, budget: &Budget) -> Result<Format> {
     let mut start = [0; 8];
     let n = source.read_at(0, &mut start).unwrap_or(0);
     let binary = [
@@ -179,10 +185,9 @@ fn sniff(source: &Source) -> Result<Format> {
     if let Some((_, format)) = binary.iter().find(|(magic, _)| start[..n].starts_with(magic)) {
         return Ok(*format);
     }
-    let mut text = source.text()?;
-    let mut line = Vec::new();
-    while crate::guard::next_line(&mut *text, &mut line).unwrap_or(false) {
-        match line.trim_ascii() {
+    let mut lines = crate::guard::Lines::new(source, true, budget)?;
+    while lines.next()? {
+        match lines.current().trim_ascii() {
             [] | [b'#', ..] => {}
             cells if cells.contains(&b'\t') => return Ok(Format::Tsv),
             cells if cells.contains(&b',') => return Ok(Format::Csv),

@@ -3,11 +3,17 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
-use zipfold_core::table::place_of;
+use zipfold_core::budget::Tab;
+use zipfold_core::shown::short;
+use zipfold_core::table::find_columns;
 use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
 
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
-const MOST_COLUMNS: usize = 1 << 22;
+pub(crate) const MOST_COLUMNS: usize = 1 << 22;
+
+/// Bytes that a column takes beside its numbers: its place, and what its name takes while it is checked and kept.
+const COLUMN: u64 = 24;
+const NAME: u64 = 160;
 
 /// Takes the rows of a text one by one.
 pub(crate) struct TextRows<'a> {
@@ -22,7 +28,10 @@ pub(crate) struct TextRows<'a> {
     places: Vec<Option<usize>>,
     row: Vec<f64>,
     rows: usize,
+    /// Empty lines since the last row.
+    blanks: usize,
     values: Growing<f64>,
+    columns: Tab,
 }
 
 impl<'a> TextRows<'a> {
@@ -37,13 +46,15 @@ impl<'a> TextRows<'a> {
             places: Vec::new(),
             row: Vec::new(),
             rows: 0,
+            blanks: 0,
             values,
+            columns: budget.tab(format!("the columns of {name}")),
         }
     }
 
-    /// Whether a line with one blank cell is no row but an empty line.
-    pub(crate) fn skips_blank(&self) -> bool {
-        self.width.is_none_or(|(width, _)| width != 1)
+    /// Takes an empty line: where rows have one cell, and another row follows, an empty cell.
+    pub(crate) fn blank_line(&mut self) {
+        self.blanks += usize::from(self.width.is_some_and(|(width, _)| width == 1));
     }
 
     /// Takes the row of `cells` that stands on `line`.
@@ -54,21 +65,45 @@ impl<'a> TextRows<'a> {
                 .at(at_line(self.name, line))
                 .limit(format!("{MOST_COLUMNS} columns"))
                 .remedy("store so wide a table as .npy")),
-            None => {
-                self.width = Some((count, line));
-                let header = self.header.unwrap_or_else(|| cells.clone().any(|c| number(c).is_none()));
-                if header {
-                    self.names = Some(header_names(cells.clone()));
-                }
-                self.choose(line, count)?;
-                if header {
-                    return Ok(());
+            None => self.first(line, count, cells),
+            Some((width, _)) if width == count => {
+                for _ in 0..std::mem::take(&mut self.blanks) {
+                    self.numbers(line, std::iter::once(&b""[..]))?;
                 }
                 self.numbers(line, cells)
             }
-            Some((width, _)) if width == count => self.numbers(line, cells),
             Some((width, first)) => Err(self.ragged(line, count, width, first)),
         }
+    }
+
+    /// Takes the first row, which may be the header.
+    fn first<'c>(&mut self, line: u64, count: usize, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+        self.width = Some((count, line));
+        self.columns.add(count as u64 * COLUMN)?;
+        let header = match self.header {
+            Some(said) => said,
+            None => self.is_header(line, cells.clone())?,
+        };
+        if header {
+            cells.clone().try_for_each(|c| self.columns.add(NAME + 4 * c.len() as u64))?;
+            self.names = Some(header_names(cells.clone()));
+        }
+        self.choose(line, count)?;
+        if header { Ok(()) } else { self.numbers(line, cells) }
+    }
+
+    /// Whether a first row is the header: some cell is no number. Where all of those look like numbers with a slip of the
+    /// pen, it is neither a header nor a row, and a row must not be lost.
+    fn is_header<'c>(&self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<bool> {
+        let mut odd = cells.enumerate().filter(|(_, c)| number(c).is_none()).peekable();
+        let Some((column, cell)) = odd.peek().copied() else { return Ok(false) };
+        if odd.any(|(_, c)| !like_number(c)) {
+            return Ok(true);
+        }
+        let what = format!("'{}' is not a number, and this first row is no header of names either", show(cell));
+        Err(Error::input(what)
+            .at(self.cell_place(line, column))
+            .remedy("correct the cell, or give every column a name that does not read like a number"))
     }
 
     fn ragged(&self, line: u64, count: usize, width: usize, first: u64) -> Error {
@@ -87,14 +122,9 @@ impl<'a> TextRows<'a> {
         };
         self.places = vec![None; count];
         self.row = vec![0.0; wanted.len()];
-        for (place, column) in wanted.iter().enumerate() {
-            let at = find_column(column, self.names.as_deref(), count).map_err(|e| e.at(at_line(self.name, line)))?;
-            if self.places[at].replace(place).is_some() {
-                let what = format!("column '{column}' is chosen twice");
-                return Err(Error::request(what)
-                    .at(at_line(self.name, line))
-                    .remedy("name each column once in --columns"));
-            }
+        let found = find_columns(wanted, self.names.as_deref(), count);
+        for (place, at) in found.map_err(|e| e.at(at_line(self.name, line)))?.into_iter().enumerate() {
+            self.places[at] = Some(place);
         }
         Ok(())
     }
@@ -104,6 +134,11 @@ impl<'a> TextRows<'a> {
             let Some(place) = self.places[column] else { continue };
             match number(cell) {
                 Some(value) if !is_coarse(cell, value) => self.row[place] = value,
+                Some(value) if value.is_infinite() && !is_whole(cell) => {
+                    let e = Error::input(format!("'{}' is beyond double precision", show(cell)));
+                    let e = e.at(self.cell_place(line, column)).limit("1.8e308");
+                    return Err(e.remedy("write inf where infinity is meant"));
+                }
                 Some(_) => return Err(too_large(&show(cell)).at(self.cell_place(line, column))),
                 None => return Err(self.not_a_number(line, column, cell)),
             }
@@ -116,12 +151,15 @@ impl<'a> TextRows<'a> {
         format!("{}, column {}", at_line(self.name, line), self.column_name(column))
     }
     fn column_name(&self, column: usize) -> String {
-        self.names.as_ref().and_then(|n| n.get(column)).map_or_else(|| column.to_string(), |n| format!("'{n}'"))
+        self.names
+            .as_ref()
+            .and_then(|n| n.get(column))
+            .map_or_else(|| column.to_string(), |n| format!("'{}'", short(n, 80)))
     }
 
     fn not_a_number(&self, line: u64, column: usize, cell: &[u8]) -> Error {
         let others = (0..self.places.len()).filter(|c| *c != column && self.places[*c].is_some());
-        let plain = |c: usize| self.names.as_ref().map_or_else(|| c.to_string(), |n| n[c].clone());
+        let plain = |c: usize| self.names.as_ref().map_or_else(|| c.to_string(), |n| short(&n[c], 80));
         let mut others: Vec<String> = others.map(plain).take(9).collect();
         if others.len() == 9 {
             others[8] = "…".to_owned();
@@ -141,7 +179,7 @@ impl<'a> TextRows<'a> {
                 .remedy("give a file with at least one row of numbers"));
         }
         let cols = self.row.len();
-        let elements = Elements::F64(Buffer::new(self.values.finish()?));
+        let elements = Elements::F64(Buffer::new(self.values.finish()?.holding(self.columns.close())));
         let table = Table::new(self.rows, cols, elements)?;
         let Some(names) = self.names else { return Ok(table) };
         let mut chosen = vec![String::new(); cols];
@@ -164,22 +202,6 @@ fn header_names<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Vec<String> {
     cells.enumerate().map(name).collect()
 }
 
-/// The number of the column called `wanted`, or numbered so.
-pub(crate) fn find_column(wanted: &str, names: Option<&[String]>, count: usize) -> Result<usize> {
-    let by_name = match names {
-        Some(names) => place_of(names, wanted)?,
-        None => None,
-    };
-    let by_number = || wanted.parse::<usize>().ok().filter(|at| *at < count);
-    by_name.or_else(by_number).ok_or_else(|| {
-        let have = match names {
-            Some(names) => names.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", "),
-            None => format!("0 to {}", count.saturating_sub(1)),
-        };
-        Error::request(format!("there is no column '{wanted}'")).remedy(format!("--columns with some of {have}"))
-    })
-}
-
 /// The number in `cell`; a missing value is NaN.
 pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     let cell = cell.trim_ascii();
@@ -189,24 +211,38 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether `cell` is a 64-bit integer that `value` only approximates.
-fn is_coarse(cell: &[u8], value: f64) -> bool {
+/// Whether `cell` is a whole number written with digits only.
+fn is_whole(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether `value` only approximates what `cell` says: a whole number with more digits than a double has, or a number
+/// beyond all doubles that is not spelled as infinity.
+pub(crate) fn is_coarse(cell: &[u8], value: f64) -> bool {
     if value.abs() < 9_007_199_254_740_992.0 || value.is_nan() {
         return false;
     }
-    let text = std::str::from_utf8(cell.trim_ascii()).unwrap_or_default();
-    text.parse::<i64>().is_ok_and(|exact| exact as i128 != value as i128)
-        || text.parse::<u64>().is_ok_and(|exact| i128::from(exact) != value as i128)
+    if !is_whole(cell) {
+        return value.is_infinite() && !cell.to_ascii_lowercase().windows(3).any(|w| w == b"inf");
+    }
+    let digits = cell.trim_ascii().iter().skip_while(|b| !matches!(b, b'1'..=b'9'));
+    !digits.copied().eq(format!("{:.0}", value.abs()).bytes())
+}
+
+/// Whether `cell` begins as a number does and has at most one letter: a slip of the pen rather than a name.
+fn like_number(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
+    let digits = digits.strip_prefix(b".").unwrap_or(digits);
+    let letters = cell.iter().filter(|b| b.is_ascii_alphabetic() || !b.is_ascii()).count();
+    digits.first().is_some_and(u8::is_ascii_digit) && (letters <= 1 || digits.starts_with(b"0x"))
 }
 
 /// `cell` for a message, cut to 40 characters.
-fn show(cell: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&cell[..cell.len().min(200)]);
-    let mut out: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).take(40).collect();
-    if text.chars().count() > 40 {
-        out.push('…');
-    }
-    out
+pub(crate) fn show(cell: &[u8]) -> String {
+    short(&String::from_utf8_lossy(&cell[..cell.len().min(200)]), 40)
 }
 
 #[cfg(test)]
@@ -227,5 +263,18 @@ mod tests {
         assert!(is_coarse(b"9007199254740993", 9_007_199_254_740_992.0));
         assert!(!is_coarse(b"9007199254740992", 9_007_199_254_740_992.0));
         assert!(!is_coarse(b"1e300", 1e300));
+        assert!(is_coarse(b"18446744073709551617", 18446744073709551616.0));
+        assert!(!is_coarse(b" +018446744073709551616", 18446744073709551616.0));
+        assert!(is_coarse(b"-18446744073709551617", -18446744073709551616.0));
+        assert!(is_coarse(&[b'9'; 400], f64::INFINITY) && is_coarse(b"1e999", f64::INFINITY));
+        assert!(!is_coarse(b"-Infinity", f64::NEG_INFINITY));
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_no_name() {
+        let like: &[&[u8]] = &[b"0x10", b"5e", b"1_000", b"5%", b"-.5.", b"0xff", b"1.2.3", b"2020-01-01"];
+        let names: &[&[u8]] = &[b"x", b"1st", b"e5", b"", b"3dim", b"-", b".x"];
+        like.iter().for_each(|c| assert!(like_number(c), "{}", show(c)));
+        names.iter().for_each(|c| assert!(!like_number(c), "{}", show(c)));
     }
 }

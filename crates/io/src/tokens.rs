@@ -82,5 +82,5 @@ impl<'a> Tokens<'a> {
 
 /// A word for a message.
 pub fn short(word: &str) -> String {
-    word.chars().take(24).collect()
+    zipfold_core::shown::short(word, 24)
 }

@@ -1,15 +1,19 @@
 //! UAI networks: `MARKOV` or `BAYES`, domain sizes, scopes, tables with the last variable of a scope fastest.
 
 use crate::tokens::{Tokens, short};
+use zipfold_core::budget::Tab;
 use zipfold_core::factor::{Factor, Kind, Network, table};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
+
+/// Bytes that a list takes beside its items: its place, and what the allocator keeps.
+const LIST: u64 = 56;
 
 /// Reads the text of a `.uai` file.
 ///
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
-pub fn parse(text: &str) -> Result<Network> {
-    let mut t = Tokens::new(text);
+pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
+    let (mut t, mut tab) = (Tokens::new(text), budget.tab("the network"));
     let kind = match t.word("MARKOV or BAYES")? {
         "MARKOV" => Kind::Markov,
         "BAYES" => Kind::Bayes,
@@ -17,29 +21,46 @@ pub fn parse(text: &str) -> Result<Network> {
             return Err(Error::input(format!("'{}' stands where MARKOV or BAYES should", short(other))).at(t.place()));
         }
     };
-    let cards = domains(&mut t)?;
+    let cards = domains(&mut t, &mut tab)?;
     let factors = t.count_of("the number of factors")?;
     let mut scopes = Vec::with_capacity(factors);
     for at in 0..factors {
         let len = t.count_of("the number of variables of a factor")?;
-        let scope = (0..len).map(|_| t.count("a variable")).collect::<Result<Vec<_>>>()?;
+        let scope = scope(&mut t, len, "a variable", &mut tab)?;
         table::check_scope(&scope, &cards).map_err(|e| e.at_least(format!("factor {at}, {}", t.place())))?;
         scopes.push(scope);
     }
     let mut out = Vec::with_capacity(factors);
     for (at, scope) in scopes.into_iter().enumerate() {
-        out.push(values(&mut t, scope, &cards).map_err(|e| e.at_least(format!("table {at}, {}", t.place())))?);
+        out.push(
+            values(&mut t, scope, &cards, &mut tab).map_err(|e| e.at_least(format!("table {at}, {}", t.place())))?,
+        );
     }
     t.end()?;
     if kind == Kind::Bayes && out.len() != cards.len() {
         return Err(Error::input(format!("a BAYES network of {} variables has {} tables", cards.len(), out.len())));
     }
-    Network::new(kind, cards, out)
+    let network = Network::new(kind, cards, out)?;
+    if kind == Kind::Bayes {
+        network.check_families()?;
+    }
+    Ok(network)
+}
+
+/// The variables of one table: `len` numbers.
+pub(crate) fn scope(t: &mut Tokens<'_>, len: usize, what: &str, tab: &mut Tab) -> Result<Vec<usize>> {
+    tab.add(2 * LIST + 8 * len as u64)?;
+    let mut out = Vec::with_capacity(len + 1);
+    for _ in 0..len {
+        out.push(t.count(what)?);
+    }
+    Ok(out)
 }
 
 /// The number of variables and their domain sizes.
-pub(crate) fn domains(t: &mut Tokens<'_>) -> Result<Vec<usize>> {
+pub(crate) fn domains(t: &mut Tokens<'_>, tab: &mut Tab) -> Result<Vec<usize>> {
     let n = t.count_of("the number of variables")?;
+    tab.add(8 * n as u64)?;
     let mut cards = Vec::with_capacity(n);
     for v in 0..n {
         match t.count("a domain size")? {
@@ -51,12 +72,16 @@ pub(crate) fn domains(t: &mut Tokens<'_>) -> Result<Vec<usize>> {
 }
 
 /// One table: how many numbers, then the numbers.
-pub(crate) fn values(t: &mut Tokens<'_>, scope: Vec<usize>, cards: &[usize]) -> Result<Factor> {
+pub(crate) fn values(t: &mut Tokens<'_>, scope: Vec<usize>, cards: &[usize], tab: &mut Tab) -> Result<Factor> {
     let many = t.count_of("the number of entries")?;
     if table::entries(&scope, cards) != Some(many) {
         let want = table::entries(&scope, cards).map_or("more than can be counted".to_string(), |n| n.to_string());
         return Err(Error::input(format!("the table has {many} numbers, its domains ask for {want}")));
     }
-    let numbers = (0..many).map(|_| t.number("an entry of a table")).collect::<Result<Vec<_>>>()?;
+    tab.add(LIST + 8 * many as u64)?;
+    let mut numbers = Vec::with_capacity(many);
+    for _ in 0..many {
+        numbers.push(t.number("an entry of a table")?);
+    }
     Factor::new(scope, numbers, cards)
 }

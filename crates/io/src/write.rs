@@ -4,7 +4,7 @@ use crate::atomic::{Output, OutputOptions};
 use crate::csv_write::{write_csv, write_csv_rows};
 use crate::npy::{NpyElement, write_npy};
 use crate::npz::NpzWriter;
-use crate::read::suffix;
+use crate::read::{is_packed, suffix};
 use zipfold_core::{Error, Result};
 
 /// The numbers of one column.
@@ -134,7 +134,7 @@ fn npy<T: NpyElement>(path: &str, shape: &[usize], items: &[T], options: OutputO
 
 /// The suffix, unless the name says that the output be packed, which it is not.
 fn plain_suffix(path: &str) -> Option<String> {
-    if path.to_ascii_lowercase().ends_with(".gz") { None } else { suffix(path) }
+    if is_packed(path) { None } else { suffix(path) }
 }
 
 fn unknown(path: &str, suffixes: &str) -> Error {

@@ -1,10 +1,11 @@
 //! XMLBIF 0.3: `VARIABLE` with `NAME` and `OUTCOME`s, `DEFINITION` with `FOR`, `GIVEN`s and `TABLE`.
 
 use crate::bayes::Draft;
+use crate::tokens::short;
 use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesRef, BytesStart, Event};
 use zipfold_core::factor::Network;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// What stands between the tags of one `VARIABLE` or `DEFINITION`.
 #[derive(Default)]
@@ -20,9 +21,11 @@ struct Entry {
 ///
 /// # Errors
 /// `Input`, with the byte, for everything that the format does not allow.
-pub fn parse(text: &str) -> Result<Network> {
+pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
+    // What stands between tags is never more than the text; numbers of a table take four times their digits at most.
+    let _words = budget.reserve(text.len() as u64 * 6, "the parts of the network's XML")?;
     let mut reader = Reader::from_str(text);
-    let mut draft = Draft::default();
+    let mut draft = Draft::new(budget);
     let mut entry = Entry::default();
     let mut path: Vec<String> = Vec::new();
     let mut words = String::new();
@@ -34,10 +37,22 @@ pub fn parse(text: &str) -> Result<Network> {
             Event::Eof => return Err(Error::input(format!("the text ends inside <{}>", path.join("/"))).at(place)),
             Event::Start(tag) => {
                 path.push(String::from_utf8_lossy(tag.name().as_ref()).to_uppercase());
+                if path.len() > DEEPEST {
+                    let what = format!("tags are nested deeper than {DEEPEST}");
+                    return Err(Error::input(what).at(place).limit(DEEPEST.to_string()));
+                }
+                chance_only(&tag).map_err(|e| e.at(place))?;
                 words.clear();
             }
             Event::Text(t) => words.push_str(&String::from_utf8_lossy(&t)),
-            Event::GeneralRef(r) => words.push_str(entity(&r)),
+            Event::GeneralRef(r) => match entity(&r) {
+                Some(c) => words.push(c),
+                None => {
+                    let name = String::from_utf8_lossy(&r).into_owned();
+                    let e = Error::input(format!("the entity '&{};' is not defined", short(&name))).at(place);
+                    return Err(e.remedy("write the character itself"));
+                }
+            },
             Event::CData(t) => words.push_str(&String::from_utf8_lossy(&t)),
             Event::End(_) => {
                 let tag = path.pop().unwrap_or_default();
@@ -49,14 +64,34 @@ pub fn parse(text: &str) -> Result<Network> {
     }
 }
 
-fn entity(name: &[u8]) -> &'static str {
-    match name {
-        b"lt" => "<",
-        b"gt" => ">",
-        b"amp" => "&",
-        b"quot" => "\"",
-        b"apos" => "'",
-        _ => "?",
+/// Tags inside each other: the format has four.
+const DEEPEST: usize = 64;
+
+/// Refuses variables that are decided or paid for: inference knows those of chance.
+fn chance_only(tag: &BytesStart<'_>) -> Result<()> {
+    if !tag.name().as_ref().eq_ignore_ascii_case(b"VARIABLE") {
+        return Ok(());
+    }
+    let kind = tag.attributes().flatten().find(|a| a.key.as_ref().eq_ignore_ascii_case(b"TYPE"));
+    match kind {
+        Some(kind) if !kind.value.eq_ignore_ascii_case(b"nature") => {
+            let kind = String::from_utf8_lossy(&kind.value).into_owned();
+            let e = Error::input(format!("a variable of the type '{}'", short(&kind))).limit("the type 'nature'");
+            Err(e.remedy("replace decisions and utilities by variables of chance"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The character that an entity stands for: those of XML, and characters by number.
+fn entity(name: &BytesRef<'_>) -> Option<char> {
+    match &name[..] {
+        b"lt" => Some('<'),
+        b"gt" => Some('>'),
+        b"amp" => Some('&'),
+        b"quot" => Some('"'),
+        b"apos" => Some('\''),
+        _ => name.resolve_char_ref().ok().flatten(),
     }
 }
 
@@ -75,8 +110,7 @@ fn close(tag: &str, words: &str, entry: &mut Entry, draft: &mut Draft) -> Result
             let done = std::mem::take(entry);
             let mut table = draft.table(&done.child, &done.given)?;
             let number = |w: &str| {
-                w.parse::<f64>()
-                    .map_err(|_| Error::input(format!("'{}' stands where a number should", crate::tokens::short(w))))
+                w.parse::<f64>().map_err(|_| Error::input(format!("'{}' stands where a number should", short(w))))
             };
             table.child_fastest(done.table.split_whitespace().map(number).collect::<Result<Vec<_>>>()?)?;
             return draft.add(table);

@@ -1,8 +1,10 @@
 //! Trajectories in XYZ and extended XYZ: frames of named points, with the box where it is given.
 
 use crate::growing::Growing;
-use crate::guard::{Source, at_line, next_line, read_error};
-use std::io::BufRead;
+use crate::guard::{Lines, Packing, Source};
+use crate::text_rows::{is_coarse, number, show};
+use zipfold_core::budget::human_bytes;
+use zipfold_core::shown::short;
 use zipfold_core::{Budget, Buffer, Elements, Error, Reservation, Result, Table};
 
 /// One frame of a trajectory.
@@ -16,20 +18,20 @@ pub struct Frame {
     pub lattice: Option<[[f64; 3]; 3]>,
     /// The comment line as it stands in the file.
     pub comment: String,
-    _held: Vec<Reservation>,
+    _held: Reservation,
 }
 
 /// The frames of a file, read one by one; ends after the first error.
 pub struct Frames {
-    name: String,
-    text: Box<dyn BufRead>,
+    lines: Lines,
     budget: Budget,
-    line: u64,
     /// Bytes of the file not yet read; unknown when it is compressed.
     left: Option<u64>,
     done: bool,
-    buffer: Vec<u8>,
 }
+
+/// The longest comment line that a frame may have.
+const LONGEST_COMMENT: usize = 1 << 20;
 
 /// Where on a line of extended XYZ species and position stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +45,8 @@ struct Layout {
 /// # Errors
 /// `Input` when the file cannot be read.
 pub fn read_xyz(source: &Source, budget: &Budget) -> Result<Frames> {
-    let left = (!source.is_gzip()).then_some(source.size());
-    let text = source.text()?;
-    Ok(Frames {
-        name: source.name().to_owned(),
-        text,
-        budget: budget.clone(),
-        line: 0,
-        left,
-        done: false,
-        buffer: Vec::new(),
-    })
+    let left = (source.packing()? == Packing::Plain).then_some(source.size());
+    Ok(Frames { lines: Lines::new(source, false, budget)?, budget: budget.clone(), left, done: false })
 }
 
 impl Iterator for Frames {
@@ -70,15 +63,13 @@ impl Iterator for Frames {
 
 impl Frames {
     fn next_line(&mut self) -> Result<bool> {
-        self.line += 1;
-        let more = next_line(&mut *self.text, &mut self.buffer);
-        let more = more.map_err(|e| read_error(&self.name, "cannot be read", &e).at(at_line(&self.name, self.line)))?;
-        self.left = self.left.map(|left| left.saturating_sub(self.buffer.len() as u64 + 1));
+        let more = self.lines.next()?;
+        self.left = self.left.map(|left| left.saturating_sub(self.lines.current().len() as u64 + 1));
         Ok(more)
     }
     fn wrong(&self, what: impl Into<String>) -> Error {
         Error::input(what)
-            .at(at_line(&self.name, self.line))
+            .at(self.lines.place())
             .remedy("write the frame again: number of points, comment, then `species x y z` for each point")
     }
 
@@ -87,7 +78,7 @@ impl Frames {
             if !self.next_line()? {
                 return Ok(None);
             }
-            if !self.buffer.trim_ascii().is_empty() {
+            if !self.lines.current().trim_ascii().is_empty() {
                 break;
             }
         }
@@ -95,18 +86,20 @@ impl Frames {
         if !self.next_line()? {
             return Err(self.wrong("the file ends before the comment line"));
         }
-        let comment = String::from_utf8_lossy(&self.buffer).into_owned();
+        if self.lines.current().len() > LONGEST_COMMENT {
+            let e = self.wrong("the comment line is longer than any frame has");
+            return Err(e.limit(human_bytes(LONGEST_COMMENT as u64)));
+        }
+        let comment = String::from_utf8_lossy(self.lines.current()).into_owned();
         let lattice = self.lattice(&comment)?;
         let layout = self.layout(&comment)?;
         self.points(count, comment, lattice, layout).map(Some)
     }
 
     fn point_count(&self) -> Result<u64> {
-        let text = String::from_utf8_lossy(self.buffer.trim_ascii());
-        let count: u64 = text.parse().map_err(|_| {
-            let short: String = text.chars().take(40).collect();
-            self.wrong(format!("'{short}' is not a number of points"))
-        })?;
+        let text = String::from_utf8_lossy(self.lines.current().trim_ascii());
+        let count: u64 =
+            text.parse().map_err(|_| self.wrong(format!("'{}' is not a number of points", short(&text, 40))))?;
         // A point takes at least three digits and two blanks.
         match self.left {
             Some(left) if count.saturating_mul(5) > left => Err(self
@@ -146,32 +139,30 @@ impl Frames {
     }
 
     fn points(&mut self, count: u64, comment: String, lattice: Option<[[f64; 3]; 3]>, layout: Layout) -> Result<Frame> {
-        let purpose = format!("a frame of {}", self.name);
+        let purpose = format!("a frame of {}", self.lines.name());
         let mut positions = Growing::new(&self.budget, purpose.clone());
         let mut species = Vec::new();
-        let mut held = vec![self.budget.reserve(comment.len() as u64, &purpose)?];
-        let mut unpaid = 0;
+        // Lossy text has up to three bytes for one.
+        let mut tab = self.budget.tab(&purpose);
+        tab.add(3 * comment.len() as u64)?;
         for at in 0..count {
             if !self.next_line()? {
                 return Err(self.wrong(format!("the file ends after {at} of the {count} points of this frame")));
             }
             let (kind, place) = self.point(layout)?;
             positions.extend(&place)?;
-            unpaid += (size_of::<String>() + 16 + kind.len()) as u64;
-            if unpaid >= 1 << 16 {
-                held.push(self.budget.reserve(std::mem::take(&mut unpaid), &purpose)?);
-            }
+            // The vector of names may double when it grows.
+            tab.add((2 * size_of::<String>() + 24 + kind.len()) as u64)?;
             species.push(kind);
         }
-        held.push(self.budget.reserve(unpaid, &purpose)?);
         let elements = Elements::F64(Buffer::new(positions.finish()?));
         let table = Table::new(species.len(), 3, elements)?;
         let positions = table.with_names(["x", "y", "z"].map(String::from).to_vec())?;
-        Ok(Frame { species, positions, lattice, comment, _held: held })
+        Ok(Frame { species, positions, lattice, comment, _held: tab.close() })
     }
 
     fn point(&self, layout: Layout) -> Result<(String, [f64; 3])> {
-        let words = || self.buffer.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+        let words = || self.lines.current().split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
         let mut place = [0.0; 3];
         for (axis, value) in place.iter_mut().enumerate() {
             let at = layout.position.saturating_add(axis);
@@ -183,10 +174,9 @@ impl Frames {
                     at.saturating_add(1)
                 ))
             })?;
-            let number = std::str::from_utf8(word).ok().and_then(|w| w.parse().ok());
-            *value = number.ok_or_else(|| {
-                let shown: String = String::from_utf8_lossy(word).chars().take(40).collect();
-                self.wrong(format!("coordinate {} '{shown}' is not a number", ["x", "y", "z"][axis]))
+            let parsed = number(word).filter(|v| !v.is_nan() || word.eq_ignore_ascii_case(b"nan"));
+            *value = parsed.filter(|v| v.is_finite() || !is_coarse(word, *v)).ok_or_else(|| {
+                self.wrong(format!("coordinate {} '{}' is not a number", ["x", "y", "z"][axis], show(word)))
             })?;
         }
         let kind = layout.species.and_then(|at| words().nth(at)).unwrap_or_default();

@@ -1,12 +1,15 @@
 //! The directory of a ZIP archive (as NPZ files are), 64-bit sizes included, read without trust in its sizes.
 
 use crate::guard::{Source, at_byte, check_claim};
+use std::collections::HashSet;
 use zipfold_core::{Budget, Error, Result};
 
 /// One member of an archive.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub name: String,
+    /// The name as it stands in the file.
+    raw_name: Vec<u8>,
     pub deflated: bool,
     pub packed: u64,
     pub size: u64,
@@ -35,10 +38,20 @@ pub(crate) fn members(source: &Source, budget: &Budget) -> Result<Vec<Member>> {
     check_claim(here.clone(), "the archive's directory", end, source.size())?;
     // An entry takes at least 46 bytes.
     check_claim(here, "the list of members", place.entries.checked_mul(46), place.bytes)?;
+    // A member takes its name, and what a list of members and the names seen take for it.
+    let members = place.entries.saturating_mul(4 * size_of::<Member>() as u64).saturating_add(3 * place.bytes);
+    let _members = budget.reserve(members, "the list of members of the archive")?;
     let mut bytes = budget.vec(place.bytes as usize, 0u8, "the directory of the archive")?;
     source.fill_at(place.at, &mut bytes.items)?;
     let mut rest = Fields { source, base: place.at, bytes: &bytes.items, at: 0 };
-    (0..place.entries).map(|_| rest.entry()).collect()
+    let all = (0..place.entries).map(|_| rest.entry()).collect::<Result<Vec<Member>>>()?;
+    let mut seen = HashSet::with_capacity(all.len());
+    match all.iter().find(|member| !seen.insert(member.name.as_str())) {
+        None => Ok(all),
+        Some(twice) => Err(Error::input(format!("two members are called '{}'", twice.name))
+            .at(source.name())
+            .remedy("write the archive again, with a name of its own for each array")),
+    }
 }
 
 /// Where the packed bytes of `member` begin.
@@ -47,9 +60,25 @@ pub(crate) fn data_at(source: &Source, member: &Member) -> Result<u64> {
     source.fill_at(member.local_at, &mut head)?;
     let mut fields = Fields { source, base: member.local_at, bytes: &head, at: 0 };
     fields.signature(LOCAL)?;
+    fields.at = 6;
+    let (flags, method) = (fields.u16()?, fields.u16()?);
+    fields.at = 14;
+    let crc = fields.u32()?;
     fields.at = 26;
-    let names = u64::from(fields.u16()?) + u64::from(fields.u16()?);
-    let begin = member.local_at + 30 + names;
+    let (name_len, extra_len) = (fields.u16()?, fields.u16()?);
+    let begin = member.local_at + 30 + u64::from(name_len) + u64::from(extra_len);
+    let mut name = vec![0; name_len.into()];
+    source.fill_at(member.local_at + 30, &mut name)?;
+    // With bit 3 the checksum follows the data, and stands here as 0.
+    let crc_fits = crc == member.crc || (crc == 0 && flags & 8 != 0);
+    if name != member.raw_name || (method == 8) != member.deflated || !crc_fits {
+        return Err(Error::input(format!(
+            "the archive's directory and the member itself disagree about '{}'",
+            member.name
+        ))
+        .at(at_byte(source.name(), member.local_at))
+        .remedy("copy the file again, or write it with numpy.savez"));
+    }
     check_claim(
         at_byte(source.name(), begin),
         &format!("member {}", member.name),
@@ -149,7 +178,8 @@ impl<'a> Fields<'a> {
         let (name_len, extra_len, comment_len) = (self.u16()?, self.u16()?, self.u16()?);
         self.take(8)?;
         let local_at = self.u32()?;
-        let name = String::from_utf8_lossy(self.take(name_len.into())?).into_owned();
+        let raw_name = self.take(name_len.into())?.to_vec();
+        let name = String::from_utf8_lossy(&raw_name).into_owned();
         let extra = self.take(extra_len.into())?;
         self.take(comment_len.into())?;
         let refuse =
@@ -170,7 +200,7 @@ impl<'a> Fields<'a> {
             Some(packed.max(local_at)),
             self.source.size(),
         )?;
-        Ok(Member { name, deflated: method == 8, packed, size, crc, local_at })
+        Ok(Member { name, raw_name, deflated: method == 8, packed, size, crc, local_at })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Exact inference: simplify → order → fit → execute → answer.
 
+use crate::footprint;
 use crate::slices::{Checkpoint, Folded, Slices, key};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task, Var};
-use zipfold_core::{Budget, Error, Precision, Result};
+use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
+use zipfold_core::{Budget, Error, Precision, Reservation, Result};
 use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::slice::FIXED_BYTES;
 use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
@@ -34,6 +35,7 @@ impl Settings {
             seed: self.seed,
             order_seconds: self.order_seconds,
             memory: self.memory,
+            held: 0,
             time_limit: self.time_limit,
             pass,
             rates,
@@ -44,7 +46,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            memory: 8 << 30,
+            memory: zipfold_io::memory::usual(),
             precision: Precision::F64,
             seed: 1,
             order_seconds: None,
@@ -80,9 +82,11 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
     };
     zipfold_core::factor::table::check_scope(asked, network.cards())
         .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
+    let budget = Budget::new(settings.memory);
+    let _network = budget.reserve(network.bytes(), "the network")?;
     let mut out = match task {
-        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings)?,
-        _ => Run::new(network, evidence, task, settings)?.answer(task)?,
+        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
+        _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
     };
     out.warnings.extend(row_warning(network));
     if let Some(checkpoint) = &settings.checkpoint {
@@ -109,7 +113,9 @@ pub fn explain(
     task: &Task,
     settings: &Settings,
 ) -> Result<(Reduced, Option<Plan>)> {
-    let run = Run::new(network, evidence, task, settings)?;
+    let budget = Budget::new(settings.memory);
+    let _network = budget.reserve(network.bytes(), "the network")?;
+    let run = Run::new(network, evidence, task, settings, &budget)?;
     Ok((run.reduced, run.plan))
 }
 
@@ -128,10 +134,49 @@ fn row_warning(network: &Network) -> Option<String> {
 /// Variables whose marginals are worth several threads.
 const MANY: usize = 1 << 14;
 
+/// Seconds that a sample takes for each variable of the network, beside its choices.
+const SAMPLE: f64 = 1e-8;
+
+/// What takes log10 Z and a sample.
+type Sink<'a> = dyn FnMut(Log10, Assignment) -> Result<()> + 'a;
+
+/// Samples of the posterior, given to `sink` one after another with log10 Z: none is held. Otherwise as [`infer`] with
+/// [`Task::Samples`], whose samples these are; its answer here holds none.
+///
+/// # Errors
+/// As [`infer`], and those of `sink`.
+pub fn samples(
+    network: &Network,
+    evidence: &Evidence,
+    many: usize,
+    settings: &Settings,
+    sink: &mut Sink<'_>,
+) -> Result<Inferred> {
+    let budget = Budget::new(settings.memory);
+    let _network = budget.reserve(network.bytes(), "the network")?;
+    let mut run = Run::new(network, evidence, &Task::Samples(many), settings, &budget)?;
+    let start = Instant::now();
+    let log10 = match (run.reduced.impossible, settings.precision) {
+        (true, _) => None,
+        (false, Precision::F64) => run.sampled::<f64>(many, &budget, sink)?,
+        (false, Precision::F32) => run.sampled::<f32>(many, &budget, sink)?,
+    };
+    run.seconds[2] = start.elapsed().as_secs_f64();
+    let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
+    let warnings = row_warning(network).into_iter().collect();
+    if let Some(checkpoint) = &settings.checkpoint {
+        let _ = std::fs::remove_file(&checkpoint.path);
+    }
+    Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
+}
+
 /// A problem on its way.
 struct Run<'a> {
     network: &'a Network,
     settings: &'a Settings,
+    budget: &'a Budget,
+    /// What the simplified network and its plan take.
+    _held: Reservation,
     reduced: Reduced,
     plan: Option<Plan>,
     pass: Pass,
@@ -140,7 +185,13 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network, evidence: &Evidence, task: &Task, settings: &'a Settings) -> Result<Self> {
+    fn new(
+        network: &'a Network,
+        evidence: &Evidence,
+        task: &Task,
+        settings: &'a Settings,
+        budget: &'a Budget,
+    ) -> Result<Self> {
         let start = Instant::now();
         let (need, pass, fold, keep) = match task {
             Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
@@ -149,14 +200,28 @@ impl<'a> Run<'a> {
             Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
             Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
         };
+        let simplifying = budget.reserve(footprint::of_simplification(network), "the simplification of the network")?;
         let reduced = reduce(network, evidence, need, keep);
+        drop(simplifying);
         let simplified = start.elapsed().as_secs_f64();
         let kept: Vec<usize> = keep.iter().filter_map(|v| reduced.number[*v]).collect();
-        let options = settings.options(pass, Rates::default());
-        let plan =
-            if reduced.impossible || reduced.tables.is_empty() { None } else { Some(plan(&reduced, &kept, &options)?) };
+        let planned = !reduced.impossible && !reduced.tables.is_empty();
+        let of_plan = if planned { footprint::of_plan(&reduced, pass) } else { 0 };
+        let held = budget.reserve(footprint::of_reduced(network, &reduced) + of_plan, "the network and its plan")?;
+        let options = Options { held: budget.limit() - budget.free(), ..settings.options(pass, Rates::default()) };
+        let plan = if planned { Some(plan(&reduced, &kept, &options)?) } else { None };
         let ordered = start.elapsed().as_secs_f64() - simplified;
-        Ok(Run { network, settings, reduced, plan, pass, fold, seconds: [simplified, ordered, 0.0] })
+        Ok(Run {
+            network,
+            settings,
+            budget,
+            _held: held,
+            reduced,
+            plan,
+            pass,
+            fold,
+            seconds: [simplified, ordered, 0.0],
+        })
     }
     fn answer(self, task: &Task) -> Result<Inferred> {
         match self.settings.precision {
@@ -166,16 +231,16 @@ impl<'a> Run<'a> {
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
-        let budget = Budget::new(self.settings.memory);
+        let budget = self.budget;
         let answer = if self.reduced.impossible {
             Answer::Impossible
         } else {
             match task {
-                Task::Pr => self.total::<T>(&budget)?,
-                Task::Mar => self.marginals::<T>(&budget)?,
-                Task::Map => self.mode::<T>(&budget)?,
-                Task::Sum(keep) | Task::Mmap(keep) => self.table::<T>(keep, &budget)?,
-                Task::Samples(many) => self.samples::<T>(*many, &budget)?,
+                Task::Pr => self.total::<T>(budget)?,
+                Task::Mar => self.marginals::<T>(budget)?,
+                Task::Map => self.mode::<T>(budget)?,
+                Task::Sum(keep) | Task::Mmap(keep) => self.table::<T>(keep, budget)?,
+                Task::Samples(many) => self.samples::<T>(*many, budget)?,
             }
         };
         self.seconds[2] = start.elapsed().as_secs_f64();
@@ -185,16 +250,16 @@ impl<'a> Run<'a> {
         self.plan.as_ref().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
     }
     /// The slices of `engine`, as many at a time as the memory holds.
-    fn slices(&self, engine: &Engine<'_>, task: &str) -> Slices<'_> {
+    fn slices<'b>(&'b self, engine: &Engine<'_>, task: &str, budget: &'b Budget) -> Slices<'b> {
         let many = engine.slices();
         let peak = self.plan.as_ref().map_or(0.0, |p| p.prediction.peak_bytes);
-        let fit = (self.settings.memory as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
+        let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1).zip(self.plan.as_ref());
         let asked = format!("{task} {:?} {:?}", self.settings.precision, self.settings.seed);
         let kept = checkpoint.map(|(c, plan)| (c, key(plan, &self.reduced.tables, &asked)));
         // One slice needs no threads, which take longer to start than a small network takes.
         let wave = if many == 1 { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
-        Slices { many, wave, kept }
+        Slices { many, wave, kept, budget }
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;
@@ -203,12 +268,18 @@ impl<'a> Run<'a> {
                 let forward = engine.forward::<T>(&engine.slice(index))?;
                 Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
             };
-            z = self.slices(&engine, "pr").fold(one, Folded::add)?.total;
+            z = self.slices(&engine, "pr", budget).fold(one, Folded::add)?.total;
         }
         let z = z.times(self.reduced.scale);
         Ok(if z.is_zero() { Answer::Impossible } else { Answer::Pr(z.log10()) })
     }
     fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        // Sums of every slice that runs, of all, and the answer.
+        let wave = rayon::current_num_threads() as u64 + 2;
+        let sums = footprint::of_states(&self.reduced.cards, 24);
+        let slices = self.plan.as_ref().map_or(1, |p| if p.sliced.is_empty() { 2 } else { wave });
+        let answer = footprint::of_states(self.network.cards(), 8);
+        let _sums = budget.reserve(sums.saturating_mul(slices).saturating_add(answer), "the marginals")?;
         let zeros = || self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect::<Vec<_>>();
         let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(engine) = self.engine(budget) {
@@ -221,7 +292,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(Folded::one(part, sums, Vec::new()))
             };
-            all = self.slices(&engine, "mar").fold(one, Folded::add)?;
+            all = self.slices(&engine, "mar", budget).fold(one, Folded::add)?;
         }
         let z = all.total.times(self.reduced.scale);
         Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&all.tables)) })
@@ -259,39 +330,69 @@ impl<'a> Run<'a> {
                 let slice = engine.slice(index);
                 let forward = engine.forward::<T>(&slice)?;
                 let top = engine.total(&forward);
-                let states = if top.is_zero() { Vec::new() } else { engine.trace(&forward, &slice, None) };
+                let states = if top.is_zero() { Vec::new() } else { engine.tracer(&forward, &slice)?.trace(None) };
                 Ok(Folded::one(top, Vec::new(), states))
             };
-            best = self.slices(&engine, "map").fold(one, Folded::best)?;
+            best = self.slices(&engine, "map", budget).fold(one, Folded::best)?;
         }
         let top = best.total.times(self.reduced.scale);
         Ok(if top.is_zero() { Answer::Impossible } else { Answer::Map(top.log10(), self.assignment(&best.states)) })
     }
     fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
+        let mut all = Vec::new();
+        let one = (size_of::<Assignment>() + 24 + 8 * self.network.cards().len()) as u64;
+        let _all = budget.reserve((many as u64).saturating_mul(one), &format!("{many} samples"))?;
+        all.reserve_exact(many);
+        let log10 = self.sampled::<T>(many, budget, &mut |_, sample| {
+            all.push(sample);
+            Ok(())
+        })?;
+        Ok(log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, all)))
+    }
+    /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample exists.
+    fn sampled<T: Real>(&self, many: usize, budget: &Budget, sink: &mut Sink<'_>) -> Result<Option<Log10>> {
+        self.refuse_long(many)?;
         let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
         let Some(engine) = self.engine(budget) else {
-            return Ok(Answer::Samples(self.reduced.scale.log10(), vec![self.assignment(&[]); many]));
+            let (log10, only) = (self.reduced.scale.log10(), self.assignment(&[]));
+            (0..many).try_for_each(|_| sink(log10, only.clone()))?;
+            return Ok(Some(log10));
         };
         let one = |index: usize| engine.forward::<T>(&engine.slice(index));
         let weight = |index: usize| {
             let part = engine.total(&one(index)?);
             Ok(Folded::one(part, vec![vec![part]], Vec::new()))
         };
-        let parts = self.slices(&engine, "samples").fold(weight, Folded::append)?.tables.concat();
+        let parts = self.slices(&engine, "samples", budget).fold(weight, Folded::append)?.tables.concat();
         let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
         if z.is_zero() {
-            return Ok(Answer::Impossible);
+            return Ok(None);
         }
+        let log10 = z.times(self.reduced.scale).log10();
         let share: Vec<f64> = parts.iter().map(|p| if p.is_zero() { 0.0 } else { (p.ln() - z.ln()).exp() }).collect();
-        let mut wanted: Vec<usize> = (0..many).map(|_| draw(&share, random.unit())).collect();
-        wanted.sort_unstable();
-        let mut out = Vec::with_capacity(many);
-        for group in wanted.chunk_by(|a, b| a == b) {
-            let slice = engine.slice(group[0]);
-            let forward = one(group[0])?;
-            out.extend(group.iter().map(|_| self.assignment(&engine.trace(&forward, &slice, Some(&mut random)))));
+        let mut wanted = vec![0usize; share.len()];
+        (0..many).for_each(|_| wanted[draw(&share, random.unit())] += 1);
+        for (index, many) in wanted.into_iter().enumerate().filter(|(_, many)| *many > 0) {
+            let slice = engine.slice(index);
+            let forward = one(index)?;
+            let tracer = engine.tracer(&forward, &slice)?;
+            (0..many).try_for_each(|_| sink(log10, self.assignment(&tracer.trace(Some(&mut random)))))?;
         }
-        Ok(Answer::Samples(z.times(self.reduced.scale).log10(), out))
+        Ok(Some(log10))
+    }
+    /// Refuses more samples than the time limit allows.
+    fn refuse_long(&self, many: usize) -> Result<()> {
+        let choices = self.plan.as_ref().map_or(0.0, |plan| plan.prediction.trace);
+        let one = SAMPLE * self.network.cards().len() as f64 + choices;
+        let seconds = one * many as f64;
+        if seconds <= self.settings.time_limit {
+            return Ok(());
+        }
+        let most = (self.settings.time_limit / one) as u64;
+        Err(Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
+            .at("--samples")
+            .limit(format!("{} seconds", self.settings.time_limit))
+            .remedy(format!("--samples {most} or fewer, or a longer --time-limit")))
     }
     fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
@@ -301,16 +402,16 @@ impl<'a> Run<'a> {
                 let (vars, part) = engine.kept(&engine.forward::<T>(&engine.slice(index))?)?;
                 Ok(Folded::one(Scalar::ZERO, vec![part], vars))
             };
-            let all = self.slices(&engine, "sum").fold(one, Folded::add)?;
+            let all = self.slices(&engine, "sum", budget).fold(one, Folded::add)?;
             (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {
             return Ok(Answer::Impossible);
         }
-        Ok(self.spread(keep, &scope, &sum))
+        self.spread(keep, &scope, &sum, budget)
     }
     /// The table over original states of `keep`, in the order asked, with zeros where evidence or zeros forbid.
-    fn spread(&self, keep: &[Var], scope: &[usize], sum: &[Scalar]) -> Answer {
+    fn spread(&self, keep: &[Var], scope: &[usize], sum: &[Scalar], budget: &Budget) -> Result<Answer> {
         let top = sum.iter().filter(|s| !s.is_zero()).map(|s| s.exponent).max().unwrap_or(0);
         let cards: Vec<usize> = keep.iter().map(|v| self.network.cards()[*v]).collect();
         let mut strides = vec![0usize; keep.len()];
@@ -327,14 +428,17 @@ impl<'a> Run<'a> {
             (None, None) => Some(0),
         };
         let mut state = vec![0usize; keep.len()];
-        let mut values = Vec::new();
-        for _ in 0..cards.iter().product::<usize>() {
+        let len = cards.iter().try_fold(1usize, |n, c| n.checked_mul(*c)).unwrap_or(usize::MAX);
+        // Twice: a list that goes on as the answer, and the text that it becomes.
+        let _values = budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
+        let mut values = Vec::with_capacity(len);
+        for _ in 0..len {
             let at = state.iter().enumerate().try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
             values.push(at.map_or(0.0, |at| Scalar { exponent: sum[at].exponent - top, ..sum[at] }.value()));
             zipfold_plan::product::reduce::step(&mut state, |i| cards[i]);
         }
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
-        Answer::Sum(keep.to_vec(), values, scale.log10())
+        Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))
     }
 }
 
@@ -350,7 +454,15 @@ fn draw(share: &[f64], mut at: f64) -> usize {
 }
 
 /// MMAP in two stages: the other variables are summed out, component by component, and a MAP of what is left follows.
-fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: &Settings) -> Result<Inferred> {
+fn marginal_map(
+    network: &Network,
+    evidence: &Evidence,
+    vars: &[Var],
+    settings: &Settings,
+    budget: &Budget,
+) -> Result<Inferred> {
+    // Each stage copies its part of the network, and the last one has the sums of all.
+    let _parts = budget.reserve(network.bytes().saturating_mul(2), "the parts of the network")?;
     let mut asked = vec![false; network.cards().len()];
     vars.iter().for_each(|v| asked[*v] = true);
     let mut factors = Vec::new();
@@ -376,7 +488,7 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
         keep.dedup();
         let (part, own) = compact(&part, evidence, &keep)?;
         let task = Task::Sum((0..keep.len()).collect());
-        let done = Run::new(&part, &own, &task, settings)?.answer(&task)?;
+        let done = Run::new(&part, &own, &task, settings, budget)?.answer(&task)?;
         done.seconds.iter().zip(&mut seconds).for_each(|(d, s)| *s += d);
         match done.answer {
             Answer::Sum(_, values, log10) => {
@@ -395,7 +507,7 @@ fn marginal_map(network: &Network, evidence: &Evidence, vars: &[Var], settings: 
         (0..rest.cards().len()).filter_map(|v| if asked[v] { evidence.get(v).map(|x| (v, x)) } else { Some((v, 0)) }),
         rest.cards(),
     )?;
-    let mut done = Run::new(&rest, &fixed, &Task::Map, &of_stage(last))?.answer(&Task::Map)?;
+    let mut done = Run::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?.answer(&Task::Map)?;
     for stage in 0..=last {
         let _ = settings.checkpoint.as_ref().map(|c| std::fs::remove_file(staged(&c.path, stage)));
     }

@@ -11,6 +11,7 @@
 
 pub mod closure;
 pub mod device;
+mod footprint;
 pub mod library;
 pub mod matches;
 pub mod partial;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use zipfold_core::fold::{State, Tally};
-use zipfold_core::{Error, Job, Problem, Result};
+use zipfold_core::{Budget, Error, Job, Problem, Reserved, Result};
 use zipfold_plan::Plan;
 
 const MAGIC: &[u8; 8] = b"ZFPART\x00\x05";
@@ -157,20 +157,33 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     out.commit()
 }
 
-/// Reads a partial.
+/// Reads a partial within `budget`.
 ///
 /// # Errors
-/// `Input` when there is none or it is damaged.
-pub fn read(path: &Path) -> Result<Partial> {
-    decode(&read_bytes(path)?, &path.to_string_lossy())
+/// `Input` when there is none or it is damaged; `Resource` when it is larger than the budget.
+pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
+    let name = path.to_string_lossy();
+    let bytes = read_bytes(path, MAGIC, budget)?;
+    // What is decoded takes at least as much as its file, and numbers written short take more.
+    let _decoded = budget.reserve(bytes.as_ref().len() as u64 * 2, &format!("the partial result {name}"))?;
+    decode(bytes.as_ref(), &name)
 }
 
-/// All bytes of a file.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let name = path.to_string_lossy();
-    let source = zipfold_io::guard::Source::open(&name, &zipfold_core::Budget::unlimited())?;
-    let mut bytes = vec![0; usize::try_from(source.size()).map_err(|_| Error::input("too large").at(name.clone()))?];
-    source.fill_at(0, &mut bytes)?;
+/// All bytes of a file, within `budget`.
+pub(crate) fn read_bytes(path: &Path, magic: &[u8; 8], budget: &Budget) -> Result<Reserved<u8>> {
+    let source = zipfold_io::guard::Source::open(path, budget)?;
+    let len = usize::try_from(source.size()).unwrap_or(usize::MAX);
+    // A sparse file can claim any size: before it is read whole it must begin as it should.
+    let mut start = [0; 7];
+    let there = source.size() >= 24;
+    if there {
+        source.fill_at(0, &mut start)?;
+    }
+    if !there || start != magic[..7] {
+        return Err(Error::input("this is no partial result of zipfold").at(source.name()).remedy(AGAIN));
+    }
+    let mut bytes = budget.vec(len, 0, &format!("the bytes of {}", source.name()))?;
+    source.fill_at(0, &mut bytes.items)?;
     Ok(bytes)
 }
 
@@ -178,11 +191,11 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `Input` when it is damaged; `Request` when it belongs to another run.
-pub fn read_if_there(path: &Path, key: &str) -> Result<Option<Partial>> {
+pub fn read_if_there(path: &Path, key: &str, budget: &Budget) -> Result<Option<Partial>> {
     if !path.exists() {
         return Ok(None);
     }
-    let partial = read(path)?;
+    let partial = read(path, budget)?;
     if partial.key != key {
         let e = Error::request("the checkpoint belongs to another problem, other data or another tiling");
         return Err(e.at(path.to_string_lossy()).remedy("run with the same arguments, or delete it and start again"));

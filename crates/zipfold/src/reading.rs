@@ -58,12 +58,11 @@ fn split(input: &Input, weights: &[String], budget: &Budget) -> Result<(Table, V
         c
     });
     let whole = read_input(&Input { columns, ..input.clone() }, budget)?;
-    let picked =
-        weights.iter().map(|w| Ok((w.clone(), whole.select(std::slice::from_ref(w))?))).collect::<Result<_>>()?;
     let taken = weights.iter().map(|w| whole.column(w)).collect::<Result<Vec<_>>>()?;
-    let rest = |c: usize| whole.names().map_or_else(|| c.to_string(), |n| n[c].clone());
-    let coordinates: Vec<String> = (0..whole.cols()).filter(|c| !taken.contains(c)).map(rest).collect();
-    Ok((whole.select(&coordinates)?, picked))
+    let one = |at: &usize| whole.picked(&[*at], budget, "the weights");
+    let picked = weights.iter().zip(&taken).map(|(w, at)| Ok((w.clone(), one(at)?))).collect::<Result<_>>()?;
+    let rest: Vec<usize> = (0..whole.cols()).filter(|c| !taken.contains(c)).collect();
+    Ok((whole.picked(&rest, budget, "the coordinates beside the weights")?, picked))
 }
 
 fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {

@@ -54,7 +54,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             threads: 0,
-            budget: Budget::unlimited(),
+            budget: Budget::new(zipfold_io::memory::at_first()),
             settings: Settings::new(),
             shard: None,
             checkpoint: None,
@@ -151,10 +151,29 @@ pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Op
 /// # Errors
 /// Those of [`describe()`].
 pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(Job, Machine)> {
+    let _edges = options.budget.reserve(grid_bytes(problem), "the edges and counts of the bins")?;
     let problem = with_ranges(problem, data, options)?;
     let job = describe(&problem, data.clone())?;
     Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
 }
+
+/// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each cell. Asked for before the
+/// edges are made.
+fn grid_bytes(problem: &Problem) -> u64 {
+    let bins = |a: &AxisSpec| a.edges.as_ref().map_or(a.bins.unwrap_or(100), |e| e.len().saturating_sub(1)) as u64;
+    let of = |f: &FoldSpec| match f {
+        FoldSpec::Histogram { axes, .. } => {
+            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bins(a).saturating_mul(EDGE)));
+            let cells = axes.iter().fold(8u64, |cells, a| cells.saturating_mul(bins(a).saturating_add(2)));
+            edges.saturating_add(cells)
+        }
+        _ => 0,
+    };
+    problem.folds.iter().fold(0, |sum, f| sum.saturating_add(of(f)))
+}
+
+/// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
+const EDGE: u64 = 32;
 
 /// The problem with the exact minimum and maximum where a histogram has no range.
 ///
@@ -265,7 +284,7 @@ fn run_typed<T: Typed>(
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
     let key = if keyed { partial::key(problem, job, &plan, options.shard) } else { String::new() };
     let resumed = match (&options.checkpoint, options.resume) {
-        (Some(path), true) => partial::read_if_there(path, &key)?,
+        (Some(path), true) => partial::read_if_there(path, &key, &options.budget)?,
         _ => None,
     };
     let before = resumed.as_ref().map_or(0, |earlier| earlier.cells);
@@ -317,6 +336,10 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
         let dense = dense_bytes(fold, n, m, plan.precision);
         if dense > 0 && matches!(target, Target::Memory) {
             held.push(options.budget.reserve(dense, "the matrix")?);
+        }
+        if let Fold::Histogram(h) = fold {
+            let edges: usize = h.axes.iter().map(|a| a.edges.len()).sum();
+            held.push(options.budget.reserve(EDGE * edges as u64, "the edges of the bins")?);
         }
         let copies = if matches!(fold, Fold::Histogram(_)) { 1 + units_ahead(plan) as u64 } else { 1 };
         held.push(options.budget.reserve(fold.bytes(n, m).saturating_mul(copies), "the result and its partials")?);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Blame, Budget, Error, Result};
 use zipfold_plan::product::{Plan, Scalar, Table};
 
 const MAGIC: &[u8; 8] = b"ZFSLICE\x01";
@@ -73,6 +73,8 @@ pub struct Slices<'a> {
     pub wave: usize,
     /// Where they are kept, and the key of the run.
     pub kept: Option<(&'a Checkpoint, String)>,
+    /// What may be held.
+    pub budget: &'a Budget,
 }
 
 impl Slices<'_> {
@@ -93,10 +95,15 @@ impl Slices<'_> {
             let wave = done..(done + self.wave.max(1)).min(self.many);
             let parts: Vec<Result<Folded>> =
                 if wave.len() == 1 { wave.map(&one).collect() } else { wave.into_par_iter().map(&one).collect() };
-            for part in parts {
+            for (at, part) in parts.into_iter().enumerate() {
+                // What does not fit beside the others may fit alone.
+                let part = match part {
+                    Err(e) if e.blame() == Blame::Resource && self.wave > 1 => one(done + at)?,
+                    other => other?,
+                };
                 match &mut all {
-                    None => all = Some(part?),
-                    Some(all) => merge(all, part?),
+                    None => all = Some(part),
+                    Some(all) => merge(all, part),
                 }
             }
             if let (Some((checkpoint, key)), Some(all)) = (&self.kept, &mut all)
@@ -113,7 +120,7 @@ impl Slices<'_> {
         let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume && c.path.exists()) else {
             return Ok(None);
         };
-        let found = read(&checkpoint.path)?;
+        let found = read(&checkpoint.path, self.budget)?;
         if found.key != *key || found.done > self.many {
             return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
                 .at(checkpoint.path.to_string_lossy())
@@ -128,13 +135,13 @@ fn write(path: &Path, folded: &Folded) -> Result<()> {
     crate::partial::write_bytes(path, &seal(MAGIC, payload))
 }
 
-fn read(path: &Path) -> Result<Folded> {
+fn read(path: &Path, budget: &Budget) -> Result<Folded> {
     let name = path.to_string_lossy();
-    let bytes = crate::partial::read_bytes(path)?;
+    let bytes = crate::partial::read_bytes(path, MAGIC, budget)?;
     let broken = |e: postcard::Error| {
         Error::input(format!("the checkpoint cannot be decoded: {e}")).at(&*name).remedy("delete it and start again")
     };
-    postcard::from_bytes(unseal(MAGIC, &bytes, &name)?).map_err(broken)
+    postcard::from_bytes(unseal(MAGIC, bytes.as_ref(), &name)?).map_err(broken)
 }
 
 /// The key of a run: its plan, its tables, and what is asked.
@@ -159,15 +166,31 @@ mod tests {
     }
 
     fn whole() -> Folded {
-        Slices { many: 9, wave: 1, kept: None }.fold(|at| Ok(slice(at)), Folded::add).unwrap()
+        Slices { many: 9, wave: 1, kept: None, budget: &Budget::new(1 << 20) }
+            .fold(|at| Ok(slice(at)), Folded::add)
+            .unwrap()
     }
 
     #[test]
     fn waves_do_not_change_a_bit() {
         for wave in [2, 4, 100] {
-            let run = Slices { many: 9, wave, kept: None };
+            let run = Slices { many: 9, wave, kept: None, budget: &Budget::new(1 << 20) };
             assert_eq!(run.fold(|at| Ok(slice(at)), Folded::add).unwrap(), whole());
         }
+    }
+
+    #[test]
+    fn a_slice_that_does_not_fit_beside_others_runs_alone() {
+        let budget = Budget::new(1 << 20);
+        let running = AtomicUsize::new(0);
+        let tight = |at: usize| {
+            let beside = running.fetch_add(1, Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
+            running.fetch_sub(1, Relaxed);
+            if beside > 0 { Err(Error::resource("no memory")) } else { Ok(slice(at)) }
+        };
+        let run = Slices { many: 9, wave: 4, kept: None, budget: &budget };
+        assert_eq!(run.fold(tight, Folded::add).unwrap(), whole());
     }
 
     #[test]
@@ -175,7 +198,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("zipfold-slices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let checkpoint = Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true };
-        let run = |key: &str| Slices { many: 9, wave: 2, kept: Some((&checkpoint, key.to_string())) };
+        let budget = Budget::new(1 << 20);
+        let run = |key: &str| Slices { many: 9, wave: 2, kept: Some((&checkpoint, key.to_string())), budget: &budget };
         let fails = |at: usize| if at == 5 { Err(Error::resource("no memory")) } else { Ok(slice(at)) };
         assert!(run("a").fold(fails, Folded::add).is_err());
         assert!(run("b").fold(fails, Folded::add).unwrap_err().to_string().contains("another network"));
@@ -199,7 +223,7 @@ mod tests {
     fn the_earlier_of_equal_maxima_stays() {
         let part = |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
         let parts = [part(0.0, 0), part(2.0, 1), part(3.0, 2), part(3.0, 3), part(0.0, 4)];
-        let run = Slices { many: 5, wave: 2, kept: None };
+        let run = Slices { many: 5, wave: 2, kept: None, budget: &Budget::new(1 << 20) };
         let done = run.fold(|at| Ok(parts[at].clone()), Folded::best).unwrap();
         assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
     }

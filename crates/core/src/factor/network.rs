@@ -79,6 +79,61 @@ impl Network {
         self.names = Some(names);
         Ok(self)
     }
+    /// Refuses what is no Bayesian network: a variable that is the child of two tables, or that depends on itself.
+    ///
+    /// # Errors
+    /// `Input`, naming the variable.
+    pub fn check_families(&self) -> Result<()> {
+        let mut table_of = vec![None; self.cards.len()];
+        for (at, factor) in self.factors.iter().enumerate() {
+            let Some(child) = factor.scope().last() else { continue };
+            if let Some(first) = table_of[*child].replace(at) {
+                let what =
+                    format!("tables {first} and {at} are both conditional on the parents of '{}'", self.name(*child));
+                return Err(Error::input(what)
+                    .limit("one table for each variable, which stands last in its scope")
+                    .remedy("put the child last, or call the network MARKOV"));
+            }
+        }
+        // Parents first: a variable whose parents are all placed is placed.
+        let parents =
+            |v: Var| table_of[v].map_or(&[][..], |at| &self.factors[at].scope()[..self.factors[at].scope().len() - 1]);
+        let mut waiting: Vec<usize> = (0..self.cards.len()).map(|v| parents(v).len()).collect();
+        let mut children: Vec<Vec<Var>> = vec![Vec::new(); self.cards.len()];
+        (0..self.cards.len()).for_each(|v| parents(v).iter().for_each(|p| children[*p].push(v)));
+        let mut ready: Vec<Var> = (0..self.cards.len()).filter(|v| waiting[*v] == 0).collect();
+        let mut placed = 0;
+        while let Some(v) = ready.pop() {
+            placed += 1;
+            for child in &children[v] {
+                waiting[*child] -= 1;
+                if waiting[*child] == 0 {
+                    ready.push(*child);
+                }
+            }
+        }
+        match waiting.iter().position(|w| *w > 0) {
+            Some(v) if placed < self.cards.len() => {
+                let what = format!("'{}' depends on itself, or on variables that do", self.name(v));
+                Err(Error::input(what).remedy("take one arrow out of each circle, or call the network MARKOV"))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// Bytes that the network holds.
+    pub fn bytes(&self) -> u64 {
+        /// What the allocator keeps for itself in a list or name.
+        const LIST: usize = 40;
+        let lists = |f: &Factor| 2 * LIST + 8 * (f.scope().len() + f.values().len());
+        let factors: usize = self.factors.iter().map(|f| size_of::<Factor>() + lists(f)).sum();
+        let name = |n: &String| size_of::<String>() + LIST / 2 + n.len();
+        let names = self.names.as_ref().map_or(0, |n| {
+            let variables: usize = n.variables.iter().map(|v| 2 * name(v) + LIST).sum();
+            let states: usize = n.states.iter().map(|s| LIST + s.iter().map(name).sum::<usize>()).sum();
+            variables + states
+        });
+        (8 * self.cards.len() + factors + names) as u64
+    }
     /// Bayesian or Markov.
     pub fn kind(&self) -> Kind {
         self.kind

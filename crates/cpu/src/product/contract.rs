@@ -8,7 +8,7 @@ use super::real::Real;
 use super::scaled::{Data, Scaled, exponentials, log_range};
 use super::shape::Shape;
 use super::vectors::Vectors;
-use zipfold_core::Result;
+use zipfold_core::{Blame, Result};
 
 /// How summed variables leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +89,29 @@ fn logarithmic<T: Real>(
     exponent: i64,
     room: &Room,
 ) -> Result<Scaled<T>> {
-    let mut logs = Vec::with_capacity(inputs.len());
+    // Tables that are logarithms already are read where they lie.
+    let mut made = Vec::with_capacity(inputs.len());
     for table in inputs {
-        logs.push(Held::make(table.len(), room, "logarithms of a table", |at| table.ln(at))?);
+        made.push(match &table.data {
+            Data::Linear(_) => Some(Held::make(table.len(), room, "logarithms of a table", |at| table.ln(at))?),
+            Data::Log(_) => None,
+        });
     }
-    let views: Vec<&[f64]> = logs.iter().map(|l| &l.items[..]).collect();
-    if fold == Fold::Sum
-        && let Some(out) = super::rows::contract(shape, &views, room)?
-    {
-        return back_to_linear(out, exponent, room);
+    let mut views: Vec<&[f64]> = Vec::with_capacity(inputs.len());
+    for (made, table) in made.iter().zip(inputs) {
+        match (made, &table.data) {
+            (Some(logs), _) | (None, Data::Log(logs)) => views.push(&logs.items),
+            (None, Data::Linear(_)) => {}
+        }
+    }
+    if fold == Fold::Sum {
+        match super::rows::contract(shape, &views, room) {
+            Ok(Some(out)) => return back_to_linear(out, exponent, room),
+            // The way below copies nothing.
+            Ok(None) => {}
+            Err(e) if e.blame() == Blame::Resource => {}
+            Err(e) => return Err(e),
+        }
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
     bucket::contract(shape, &views, if fold == Fold::Max { Mode::LogMax } else { Mode::LogSum }, &mut out.items);
@@ -112,7 +126,10 @@ fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, room: &Room) -> Resul
         return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
     }
     let middle = if high > f64::NEG_INFINITY { ((low + high) / 2.0 * std::f64::consts::LOG2_E).round() } else { 0.0 };
-    let mut items = Held::blank(logs.items.len(), room, "a table of the contraction")?;
+    // Without room for a copy it stays as it is.
+    let Ok(mut items) = Held::blank(logs.items.len(), room, "a table of the contraction") else {
+        return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
+    };
     exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
     Ok(Scaled::linear(items, exponent + middle as i64))
 }

@@ -6,7 +6,7 @@ use super::held::Room;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
-use zipfold_core::{Budget, Result};
+use zipfold_core::{Blame, Budget, Reservation, Result};
 use zipfold_plan::product::random::Random;
 use zipfold_plan::product::{Pass, Plan, Scalar, Source, Table};
 
@@ -69,8 +69,7 @@ impl<'a> Engine<'a> {
                 Source::Join(inputs) => {
                     let shape =
                         self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
-                    let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| out.tables[*n].as_ref()).collect();
-                    let table = contract(&shape, &tables, self.fold, &self.room)?;
+                    let table = self.join(&shape, inputs, &mut out.tables)?;
                     if self.pass == Pass::Forward {
                         inputs.iter().for_each(|n| out.tables[*n] = None);
                     }
@@ -80,6 +79,24 @@ impl<'a> Engine<'a> {
             out.tables.push(Some(table));
         }
         Ok(out)
+    }
+    /// Joins tables; where the budget has no room for copies of their logarithms, they become logarithms themselves.
+    fn join<T: Real>(&self, shape: &Shape, inputs: &[usize], all: &mut [Option<Scaled<T>>]) -> Result<Scaled<T>> {
+        let refs = |all: &[Option<Scaled<T>>]| -> Result<Scaled<T>> {
+            let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| all[*n].as_ref()).collect();
+            contract(shape, &tables, self.fold, &self.room)
+        };
+        match refs(all) {
+            Err(e) if e.blame() == Blame::Resource => {
+                for n in inputs {
+                    if let Some(table) = all[*n].take() {
+                        all[*n] = Some(table.in_logs(&self.room)?);
+                    }
+                }
+                refs(all)
+            }
+            other => other,
+        }
     }
     fn shape<'s>(&self, scopes: impl Iterator<Item = &'s [usize]>, out: &[usize], cards: &[usize]) -> Shape {
         Shape::new(&scopes.collect::<Vec<_>>(), out, &self.plan.rank, cards)
@@ -138,48 +155,42 @@ impl<'a> Engine<'a> {
         }
         of
     }
-    /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to the product.
-    pub fn trace<T: Real>(
-        &self,
-        forward: &Forward<T>,
-        slice: &[(usize, usize)],
-        mut random: Option<&mut Random>,
-    ) -> Vec<usize> {
-        let mut state = vec![0usize; self.plan.cards.len()];
+    /// What finds values for all variables from the tables of `forward`, as often as wanted.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn tracer<'f, T: Real>(
+        &'f self,
+        forward: &'f Forward<T>,
+        slice: &'f [(usize, usize)],
+    ) -> Result<Tracer<'f, T>> {
+        let mut steps = Vec::new();
+        let mut places = 0;
         for node in self.plan.nodes.iter().rev() {
             let Source::Join(inputs) = &node.source else { continue };
             if node.summed.iter().all(|v| forward.cards[*v] == 1) {
                 continue;
             }
-            let logs = self.weights(forward, inputs, &node.summed, &state);
-            let mut pick = choose(&logs, random.as_deref_mut());
-            for v in node.summed.iter().rev() {
-                state[*v] = pick % forward.cards[*v];
-                pick /= forward.cards[*v];
-            }
+            let step = self.step(forward, inputs, &node.summed);
+            places += step.inputs.iter().map(|i| i.offsets.len() + 2 * i.given.len() + 16).sum::<usize>();
+            steps.push(step);
         }
-        slice.iter().for_each(|(v, s)| state[*v] = *s);
-        state
+        let room = self.room.reserve(8 * places as u64, "the places of a traceback")?;
+        Ok(Tracer { steps, cards: &forward.cards, slice, variables: self.plan.cards.len(), _room: room })
     }
-    /// Logarithms of the products of `inputs` for every value of `summed`, the rest as in `state`.
-    fn weights<T: Real>(&self, forward: &Forward<T>, inputs: &[usize], summed: &[usize], state: &[usize]) -> Vec<f64> {
+    /// The choice of values for `summed`, by the tables that were joined.
+    fn step<'f, T: Real>(&'f self, forward: &'f Forward<T>, inputs: &[usize], summed: &'f [usize]) -> Step<'f, T> {
         let many: usize = summed.iter().map(|v| forward.cards[*v]).product();
-        let mut logs = vec![0.0; many];
-        for n in inputs {
-            let Some(table) = &forward.tables[*n] else { continue };
+        let weigh = |n: &usize| {
+            let table = forward.tables[*n].as_ref()?;
             let scope = &self.plan.nodes[*n].scope;
             let all = self.strides(scope, scope, &forward.cards);
-            let base: usize = scope
-                .iter()
-                .zip(&all)
-                .filter(|(v, _)| !summed.contains(v) && forward.cards[**v] > 1)
-                .map(|(v, s)| state[*v] * s)
-                .sum();
+            let given = scope.iter().copied().zip(all).filter(|(v, _)| !summed.contains(v) && forward.cards[*v] > 1);
             let own = self.strides(scope, summed, &forward.cards);
             let digits: Vec<(usize, usize)> = summed.iter().zip(own).map(|(v, s)| (forward.cards[*v], s)).collect();
-            logs.iter_mut().zip(super::shape::offsets(&digits)).for_each(|(l, o)| *l += table.ln(base + o));
-        }
-        logs
+            Some(Weighed { table, given: given.collect(), offsets: super::shape::offsets(&digits) })
+        };
+        Step { summed, many, inputs: inputs.iter().filter_map(weigh).collect() }
     }
     /// The backward sweep: adds every variable's unnormalised marginal in this slice to `marginals`.
     ///
@@ -272,14 +283,66 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// Finds values for all variables, one join after another.
+#[derive(Debug)]
+pub struct Tracer<'f, T: Real> {
+    steps: Vec<Step<'f, T>>,
+    cards: &'f [usize],
+    slice: &'f [(usize, usize)],
+    variables: usize,
+    _room: Reservation,
+}
+
+/// The choice of the values of some variables when those before are chosen.
+#[derive(Debug)]
+struct Step<'f, T: Real> {
+    summed: &'f [usize],
+    /// Combinations of their values.
+    many: usize,
+    inputs: Vec<Weighed<'f, T>>,
+}
+
+/// A table that weighs the values of a step.
+#[derive(Debug)]
+struct Weighed<'f, T: Real> {
+    table: &'f Scaled<T>,
+    /// Variables chosen before, with their strides.
+    given: Vec<(usize, usize)>,
+    /// The place of each combination of values.
+    offsets: Vec<usize>,
+}
+
+impl<T: Real> Tracer<'_, T> {
+    /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to the product.
+    pub fn trace(&self, mut random: Option<&mut Random>) -> Vec<usize> {
+        let mut state = vec![0usize; self.variables];
+        let mut logs = Vec::new();
+        for step in &self.steps {
+            logs.clear();
+            logs.resize(step.many, 0.0);
+            for input in &step.inputs {
+                let base: usize = input.given.iter().map(|(v, s)| state[*v] * s).sum();
+                logs.iter_mut().zip(&input.offsets).for_each(|(l, o)| *l += input.table.ln(base + o));
+            }
+            let mut pick = choose(&mut logs, random.as_deref_mut());
+            for v in step.summed.iter().rev() {
+                state[*v] = pick % self.cards[*v];
+                pick /= self.cards[*v];
+            }
+        }
+        self.slice.iter().for_each(|(v, s)| state[*v] = *s);
+        state
+    }
+}
+
 /// The largest of `logs`, or one drawn in proportion to their exponentials.
-fn choose(logs: &[f64], random: Option<&mut Random>) -> usize {
+fn choose(logs: &mut [f64], random: Option<&mut Random>) -> usize {
     let best =
         logs.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |b, (at, l)| if l > b.1 { (at, l) } else { b });
     let Some(random) = random else { return best.0 };
-    let weights: Vec<f64> = logs.iter().map(|l| (l - best.1).exp()).collect();
-    let mut left = random.unit() * weights.iter().sum::<f64>();
-    for (at, w) in weights.iter().enumerate() {
+    logs.iter_mut().for_each(|l| *l = (*l - best.1).exp());
+    let mut left = random.unit() * logs.iter().sum::<f64>();
+    for (at, w) in logs.iter().enumerate() {
         if *w > 0.0 && left < *w {
             return at;
         }

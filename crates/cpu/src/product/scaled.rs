@@ -122,6 +122,18 @@ impl<T: Real> Scaled<T> {
         }
         Ok(out)
     }
+    /// The same table in logarithms, in its own memory where the type allows.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn in_logs(self, room: &Room) -> Result<Self> {
+        let Scaled { data, exponent, .. } = self;
+        let data = match data {
+            Data::Linear(items) => Data::Log(in_logs(items, room)?),
+            logs => logs,
+        };
+        Ok(Scaled { data, exponent, low: 0, high: 0 })
+    }
     /// Finds the true bounds and, where they are far from the middle, moves the mantissas there (exactly).
     pub fn settle(&mut self) {
         let Data::Linear(items) = &mut self.data else { return };
@@ -168,6 +180,21 @@ impl<T: Real> Scaled<T> {
             Data::Linear(x) => x.items.iter().all(|v| v.f64() == 0.0),
             Data::Log(x) => x.items.iter().all(|v| *v == f64::NEG_INFINITY),
         }
+    }
+}
+
+/// Natural logarithms of `items`: in their own memory where they are doubles.
+fn in_logs<T: Real>(items: Held<T>, room: &Room) -> Result<Held<f64>> {
+    let any: Box<dyn std::any::Any> = Box::new(items);
+    match any.downcast::<Held<f64>>() {
+        Ok(mut logs) => {
+            logs.items.par_iter_mut().with_min_len(PART).for_each(|v| *v = v.ln());
+            Ok(*logs)
+        }
+        Err(any) => match any.downcast::<Held<T>>() {
+            Ok(items) => Held::make(items.items.len(), room, "logarithms of a table", |at| items.items[at].f64().ln()),
+            Err(_) => Held::blank(0, room, "no table"),
+        },
     }
 }
 

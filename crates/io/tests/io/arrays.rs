@@ -249,3 +249,27 @@ fn deflated_members_are_read_and_bombs_are_not() {
     refused("a.npz", &flipped, Blame::Input, &["checksum"]);
     refused("a.npz", b"PK", Blame::Input, &["no NPZ file"]);
 }
+
+#[test]
+fn archives_that_contradict_themselves_are_refused() {
+    let member = npy(1, &dict("<f8", "False", "(3,)"), &bytes_of(&[1.0, 2.0, 3.0]));
+    let whole = deflated(&member, member.len() as u32, 8, 0);
+    let scratch = Scratch::new();
+    read(&scratch.file("w.npz", &whole)).unwrap();
+    for (at, what) in [(30, "name"), (14, "checksum"), (8, "method")] {
+        let mut odd = whole.clone();
+        odd[at] ^= 1;
+        let error = read(&scratch.file("o.npz", &odd)).expect_err(what);
+        explained(&error, Blame::Input, &["disagree"]);
+    }
+    // Two members of one name: the directory's entry twice.
+    let end = whole.len() - 22;
+    let directory = u32::from_le_bytes(whole[end + 16..end + 20].try_into().unwrap()) as usize;
+    let entry = &whole[directory..end];
+    let mut twice = [&whole[..end], entry, &whole[end..]].concat();
+    let end = end + entry.len();
+    twice[end + 8] = 2;
+    twice[end + 10] = 2;
+    twice[end + 12..end + 16].copy_from_slice(&(2 * entry.len() as u32).to_le_bytes());
+    explained(&read(&scratch.file("t.npz", &twice)).unwrap_err(), Blame::Input, &["two members", "'x.npy'"]);
+}

@@ -111,3 +111,40 @@ fn noise_never_panics_in_any_format() {
         }
     }
 }
+
+/// Rounds of a random test: a hundred times as many where long tests are asked for.
+pub fn rounds(short: usize) -> usize {
+    if std::env::var_os("ZIPFOLD_LONG").is_some() { 100 * short } else { short }
+}
+
+#[test]
+fn damaged_networks_give_networks_or_errors_with_a_place() {
+    let mut random = Lcg(99);
+    let scratch = crate::scratch::Scratch::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/networks");
+    let ergo = b"2\n2 2\n\n0\n1 0\n\n/* Probabilities */\n2\n0.5 0.5\n4\n0.1 0.9 0.2 0.8\n/* Names */\na b\nt f\nt f\n"
+        .to_vec();
+    let uai = b"BAYES\n2\n2 2\n2\n1 0\n2 0 1\n2\n.5 .5\n4\n.1 .9 .2 .8\n".to_vec();
+    let mut seeds = vec![("a.erg".to_owned(), ergo), ("a.uai".to_owned(), uai)];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        seeds.push((path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()));
+    }
+    let mut read = 0;
+    for (name, bytes) in &seeds {
+        for round in 0..rounds(200) {
+            let damaged = if round == 0 { bytes.clone() } else { random.damage(bytes) };
+            let path = scratch.file(name, &damaged);
+            let budget = zipfold_core::Budget::new(16 << 20);
+            match zipfold_io::network::read_network(path.as_ref(), &budget) {
+                Ok(network) => {
+                    read += 1;
+                    let _ = zipfold_io::network::read_evidence(path.as_ref(), &network, &budget);
+                }
+                Err(e) => assert!(e.place().is_some() && e.to_string().len() < 5000, "{name}: {e}"),
+            }
+            assert_eq!(budget.free(), 16 << 20, "{name}: something stays");
+        }
+    }
+    assert!(read > 0, "no network was read at all");
+}

@@ -102,3 +102,77 @@ fn random_damage_is_contained() {
         }
     }
 }
+
+/// A Parquet file of one column of zeros in one page, packed by `codec`.
+fn one_page(rows: usize, codec: parquet::basic::Compression) -> Vec<u8> {
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    let schema = Arc::new(parquet::schema::parser::parse_message_type("message m { REQUIRED DOUBLE z; }").unwrap());
+    let properties = WriterProperties::builder()
+        .set_compression(codec)
+        .set_dictionary_enabled(false)
+        .set_data_page_size_limit(1 << 30)
+        .set_data_page_row_count_limit(rows)
+        .set_write_batch_size(rows)
+        .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<parquet::data_type::DoubleType>().write_batch(&vec![0.0; rows], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn pages_are_asked_of_the_budget_before_they_are_unpacked() {
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+    let codecs = [
+        Compression::ZSTD(ZstdLevel::default()),
+        Compression::GZIP(GzipLevel::default()),
+        Compression::SNAPPY,
+        Compression::LZ4_RAW,
+        Compression::UNCOMPRESSED,
+    ];
+    for codec in codecs {
+        let bytes = one_page(1 << 20, codec);
+        let read = |limit| {
+            let budget = Budget::new(limit);
+            let source = Source::whole("z.parquet", &mut &bytes[..], &budget)?;
+            read_source(&source, Format::Parquet, None, &ReadOptions::default(), &budget)
+        };
+        assert_eq!(read(64 << 20).unwrap().rows(), 1 << 20, "{codec:?}");
+        // Room for the rows and the file, but not for the page beside them.
+        let error = read(14 << 20).expect_err("a page of 8 MiB");
+        assert_eq!(error.blame(), Blame::Resource, "{codec:?}: {error}");
+    }
+}
+
+#[test]
+fn pages_that_hold_more_than_they_claim_are_refused() {
+    let codec = parquet::basic::Compression::ZSTD(parquet::basic::ZstdLevel::default());
+    let (small, large) = (one_page(1000, codec), one_page(1 << 20, codec));
+    // The small file's claims before the large file's page.
+    let frame = |bytes: &[u8]| bytes.windows(4).position(|w| w == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
+    let packed = &large[frame(&large)..][..256];
+    let mut lie = small.clone();
+    let at = frame(&small);
+    let len = packed.len().min(small.len() - at - 8);
+    lie[at..at + len].copy_from_slice(&packed[..len]);
+    let scratch = Scratch::new();
+    assert!(read(&scratch.file("lie.parquet", &lie)).is_err());
+}
+
+#[test]
+fn wide_files_take_memory_for_some_columns_at_a_time() {
+    let scratch = Scratch::new();
+    let path = scratch.path("w.parquet");
+    let column = vec![1.5; 2000];
+    let names: Vec<String> = (0..1000).map(|i| format!("c{i}")).collect();
+    let columns: Vec<(&str, Column<'_>)> = names.iter().map(|n| (n.as_str(), Column::F64(&column))).collect();
+    write_columns(&path, &columns, &[], OutputOptions::default()).unwrap();
+    let budget = Budget::new(32 << 20);
+    let table = zipfold_io::read_table(&path, &ReadOptions::default(), &budget).unwrap();
+    assert_eq!((table.rows(), table.cols(), table.get(1999, 999)), (2000, 1000, 1.5));
+    assert!(budget.peak() < 24 << 20, "{}", budget.peak());
+}

@@ -56,4 +56,6 @@ pub struct Prediction {
     pub largest: f64,
     /// Variables of the widest join, less one.
     pub width: usize,
+    /// Seconds of one traceback or sample, once the tables are there.
+    pub trace: f64,
 }

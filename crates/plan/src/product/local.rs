@@ -2,6 +2,9 @@
 
 use super::forest::Forest;
 
+/// Above this many bits the interaction graph is kept sparse.
+pub const DENSE_BITS: usize = 1 << 14;
+
 /// Bit sets over the variables of one component. Each word holds variables of one domain size, so that the logarithm of a
 /// table's size is a weighted population count.
 #[derive(Clone, Debug)]
@@ -56,6 +59,24 @@ impl Local {
         vars.iter().filter(|v| forest.kept[**v]).for_each(|v| set(&mut out.kept, bit[v]));
         out.variables = vars.iter().map(|v| bit[v]).collect();
         out
+    }
+    /// Bytes that the component made of `nodes` takes as bits: its scopes, and those of one tree while it is built. A search
+    /// takes [`Local::chain_bytes`] more for each tree that it changes.
+    pub fn bytes(forest: &Forest, nodes: &[usize]) -> u64 {
+        let mut vars: Vec<usize> = nodes.iter().flat_map(|n| forest.nodes[*n].scope.iter().copied()).collect();
+        vars.sort_unstable();
+        vars.dedup();
+        let mut cards: Vec<usize> = vars.iter().map(|v| forest.cards[*v]).collect();
+        cards.sort_unstable();
+        cards.dedup();
+        // Each domain size begins a word of its own.
+        let words = (vars.len() / 64 + cards.len() + 1) as u64;
+        let pairs = if words * 64 > DENSE_BITS as u64 { 0 } else { words * words * 64 * 8 };
+        3 * 8 * words * nodes.len() as u64 + pairs + 64 * vars.len() as u64
+    }
+    /// Bytes of the bits of one tree over the tables.
+    pub fn chain_bytes(&self) -> u64 {
+        2 * 8 * (self.words * self.tables()) as u64
     }
     /// Number of tables.
     pub fn tables(&self) -> usize {

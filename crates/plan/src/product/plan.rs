@@ -21,6 +21,8 @@ pub struct Options {
     pub order_seconds: Option<f64>,
     /// Bytes that the run may hold.
     pub memory: u64,
+    /// Bytes of them that are taken already: the network, and what the plan itself takes.
+    pub held: u64,
     /// Predicted seconds beyond which the problem is refused.
     pub time_limit: f64,
     /// What the tables are needed for.
@@ -60,6 +62,8 @@ pub struct Plan {
     pub prediction: Prediction,
     /// Tree cost of each component with more than one table left after easy eliminations, and its variables.
     pub hard: Vec<(usize, f64)>,
+    /// Seconds of the order search, by its own count of moves.
+    pub searched: f64,
 }
 
 /// Plans the contraction of `reduced`, never summing the reduced variables `kept`.
@@ -74,8 +78,9 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
     let passes = if options.pass == Pass::Sweep { 3.0 } else { 1.0 };
     let unit = passes / options.rates.matrix;
-    let effort = Effort { seed: options.seed, seconds: options.order_seconds, unit, limit: options.time_limit };
+    let (seed, seconds, limit) = (options.seed, options.order_seconds, options.time_limit);
     let mut hard = Vec::new();
+    let mut searched = 0.0;
     for component in forest.components() {
         if component.len() == 1 {
             if !forest.nodes[component[0]].scope.iter().all(|v| forest.kept[*v]) {
@@ -83,10 +88,22 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
             }
             continue;
         }
+        let graph = Local::bytes(&forest, &component).saturating_add(options.held);
+        let Some(room) = options.memory.checked_sub(graph) else {
+            return Err(Error::resource(format!(
+                "the graph of {} tables needs {}",
+                component.len(),
+                human_bytes(graph)
+            ))
+            .limit(format!("memory {}", human_bytes(options.memory)))
+            .remedy(format!("--memory {} or more", human_bytes_up(graph))));
+        };
         let local = Local::new(&forest, &component);
+        let effort = Effort { seed, seconds, unit, limit, room };
         let tree = match search(&local, &weights, effort) {
-            Found::Tree(tree, cost) => {
+            Found::Tree(tree, cost, seconds) => {
                 hard.push((local.variables.len(), cost));
+                searched += seconds;
                 tree
             }
             Found::Hopeless(least) => return Err(hopeless(&local, least, unit, options)),
@@ -102,6 +119,7 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     }
     let mut out = assemble(forest, options);
     out.hard = hard;
+    out.searched = searched;
     super::slice::fit(&mut out, options)?;
     refuse_hopeless(&out, options)?;
     Ok(out)
@@ -135,14 +153,14 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
     }
     let slices = plan.sliced.iter().fold(0.0, |sum, v| sum + (plan.cards[*v] as f64).log2());
     Err(Error::resource(format!(
-        "the network is too wide for exact inference here: width {}, {:.3e} operations, 2^{slices:.0} slices of at most 2^{:.0} entries, about {:.3e} seconds",
-        p.width, p.flops, p.largest, p.seconds
+        "the network is too wide for exact inference here: width {}, {:.3e} operations, 2^{slices:.0} slices of at most 2^{:.0} entries, about {:.3e} seconds, by the best order of {:.1} seconds of search",
+        p.width, p.flops, p.largest, p.seconds, plan.searched
     ))
     .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
     .remedy(TOO_WIDE))
 }
 
-/// The refusal when even full slicing does not fit.
+/// The refusal when even full slicing does not fit, and `needed` bytes would do.
 pub(super) fn refuse_memory(needed: f64, plan: &Plan, options: &Options) -> Error {
     Error::resource(format!(
         "the tables need {} (width {}, largest table 2^{:.0} entries)",
@@ -183,6 +201,7 @@ fn assemble(forest: Forest, options: &Options) -> Plan {
         sweep,
         prediction: Prediction::default(),
         hard: Vec::new(),
+        searched: 0.0,
     }
 }
 

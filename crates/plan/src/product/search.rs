@@ -6,7 +6,7 @@ use super::anneal::{Schedule, anneal};
 use super::bound;
 use super::cost::Weights;
 use super::greedy::{Rule, order};
-use super::local::Local;
+use super::local::{DENSE_BITS, Local};
 use super::random::Random;
 use super::sparse;
 use super::topology::Topology;
@@ -23,13 +23,16 @@ pub struct Effort {
     pub unit: f64,
     /// Seconds of execution beyond which the problem is refused.
     pub limit: f64,
+    /// Bytes that trees may take while they are changed. With too few for all at a time they are changed one after another,
+    /// which changes no plan; with too few for one, the greedy tree stays.
+    pub room: u64,
 }
 
 /// What a search came to.
 #[derive(Debug)]
 pub enum Found {
-    /// The best tree and its cost.
-    Tree(Topology, f64),
+    /// The best tree, its cost, and the seconds that the search took by its own count of moves.
+    Tree(Topology, f64, f64),
     /// No tree can be executed within the limit: log2 of the configurations that some join of every tree visits.
     Hopeless(f64),
 }
@@ -42,10 +45,12 @@ const WORD: f64 = 1e-9;
 const JOIN: f64 = 1e-6;
 /// Chains of one round, whatever the number of threads.
 const CHAINS: usize = 4;
-/// Rounds, each longer than the last, without a gain of two per cent that end the search.
+/// Rounds, each longer than the last, without a gain of two per cent that end the search; where its seconds were asked for,
+/// the next round then begins from another greedy order.
 const STALE: usize = 5;
-/// Above this many bits the interaction graph is kept sparse.
-const DENSE_BITS: usize = 1 << 14;
+/// Seconds of search, for each of the predicted execution, that end even a search whose seconds were asked for: nothing that
+/// it could still find would pay for it.
+const ENOUGH: f64 = 1000.0;
 /// Seconds of search where the greedy tree is beyond the limit and no tree has a narrower widest join.
 const SETTLED: f64 = 0.1;
 /// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
@@ -67,6 +72,8 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         }
     }
     let joins = best.children.len() - best.leaves;
+    // What annealing goes on from: the best tree, or another beginning.
+    let (mut from, mut from_cost) = (best.clone(), cost);
     let mut spent = 0.0;
     let mut round = 0u64;
     let mut slice = 0.01f64;
@@ -74,28 +81,55 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     loop {
         let worth = if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) };
         let allowed = effort.seconds.unwrap_or(worth.min(most));
-        if joins < 2 || spent + 0.5 * slice > allowed || stale >= STALE {
-            return Found::Tree(best, cost);
+        let enough = match effort.seconds {
+            Some(_) => spent > 0.99 * allowed || spent > ENOUGH * seconds(cost),
+            None => spent + 0.5 * slice > allowed || stale >= STALE,
+        };
+        if joins < 2 || enough || effort.room < local.chain_bytes() {
+            return Found::Tree(best, cost, spent);
+        }
+        if stale >= STALE {
+            (from, from_cost) = another(local, weights, effort.seed.wrapping_add(round));
+            (slice, stale) = (0.01f64.max(allowed / 200.0), 0);
         }
         let chain = slice.min(allowed - spent);
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
-        let found = (0..CHAINS).into_par_iter().map(|c| {
+        let chain_of = |c: usize| {
             let hot = [0.4, 1.0, 2.0, 4.0][c % 4];
             let mut random = Random::new(effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9));
-            anneal(local, weights, &best, Schedule { sweeps, hot, cold: 0.05 }, &mut random)
-        });
-        let found: Vec<_> = found.collect();
-        let before = cost;
+            anneal(local, weights, &from, Schedule { sweeps, hot, cold: 0.05 }, &mut random)
+        };
+        let found: Vec<_> = match effort.room >= CHAINS as u64 * local.chain_bytes() {
+            true => (0..CHAINS).into_par_iter().map(chain_of).collect(),
+            false => (0..CHAINS).map(chain_of).collect(),
+        };
+        let before = from_cost;
         for (tree, total) in found {
-            if total < cost {
-                (best, cost) = (tree, total);
+            if total < from_cost {
+                (from, from_cost) = (tree, total);
             }
         }
-        stale = if cost < 0.98 * before { 0 } else { stale + 1 };
+        if from_cost < cost {
+            (best, cost) = (from.clone(), from_cost);
+        }
+        stale = if from_cost < 0.98 * before { 0 } else { stale + 1 };
         spent += chain;
         slice *= 1.6;
         round += 1;
     }
+}
+
+/// Another greedy tree to begin from, by a rule with noise.
+fn another(local: &Local, weights: &Weights, seed: u64) -> (Topology, f64) {
+    let rules = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
+    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let by = match local.words * 64 > DENSE_BITS {
+        true => sparse::order(local, 512),
+        false => order(local, rules[seed as usize % 4], 0.5, &mut random).0,
+    };
+    let tree = Topology::from_order(local, &by);
+    let cost = tree.cost(local, weights);
+    (tree, cost)
 }
 
 /// The best of the greedy orders; restarts with noise as long as the predicted execution is worth them.

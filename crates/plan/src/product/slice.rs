@@ -14,10 +14,12 @@ pub const FIXED_BYTES: f64 = 16e6;
 pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
     let mut log2: Vec<f64> = plan.cards.iter().map(|c| (*c as f64).log2()).collect();
     plan.prediction = predict(plan, &log2, options);
-    let room = options.memory as f64 - FIXED_BYTES.min(options.memory as f64 / 2.0);
+    let left = options.memory.saturating_sub(options.held) as f64;
+    let room = left - FIXED_BYTES.min(left / 2.0);
     while plan.prediction.peak_bytes > room && plan.prediction.seconds < 1e30 {
         let Some((v, after)) = best_slice(plan, &log2, options) else {
-            return Err(refuse_memory(plan.prediction.peak_bytes + FIXED_BYTES, plan, options));
+            let needed = plan.prediction.peak_bytes + FIXED_BYTES + options.held as f64;
+            return Err(refuse_memory(needed, plan, options));
         };
         log2[v] = 0.0;
         plan.sliced.push(v);
@@ -72,7 +74,22 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
     out.seconds *= slices;
     out.largest = sizes.iter().copied().fold(0.0, f64::max);
     out.peak_bytes = peak(plan, &sizes, options.pass);
+    out.trace = trace_seconds(plan, log2);
     out
+}
+
+/// Seconds of one traceback: for each summed variable the weights of its values, from each table that has it.
+fn trace_seconds(plan: &Plan, log2: &[f64]) -> f64 {
+    const INPUT: f64 = 6e-8;
+    const ENTRY: f64 = 1.2e-8;
+    let of = |node: &Node| match &node.source {
+        Source::Input(_) => 0.0,
+        Source::Join(inputs) => {
+            let values = node.summed.iter().map(|v| log2[*v]).sum::<f64>().exp2();
+            (inputs.len() as f64 + 1.0) * (INPUT + ENTRY * values)
+        }
+    };
+    plan.nodes.iter().map(of).sum()
 }
 
 /// Predicted seconds of every join over all slices, its gradients of the backward sweep included; by node, 0 for inputs.

@@ -1,0 +1,105 @@
+//! Text from outside (names in files, words of a request) as it may stand in a message or on a terminal: no control
+//! characters, nothing invisible, nothing endless.
+
+use std::fmt::Write as _;
+
+/// Characters of one word, or of one quoted piece, that are shown.
+pub const LONGEST_PIECE: usize = 300;
+
+/// Whether a terminal would act on `c`, or show nothing for it: controls, marks of direction, the byte-order mark and the
+/// like.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `text` with every hidden character written as its escape (`\u{1b}`), and every word and quoted piece of more than
+/// [`LONGEST_PIECE`] characters cut in its middle.
+pub fn shown(text: &str) -> String {
+    bounded(text, false)
+}
+
+/// As [`shown`], but line ends stay: for the logs of compilers, and other text of several lines that is ours.
+pub fn shown_lines(text: &str) -> String {
+    bounded(text, true)
+}
+
+/// [`shown`] for a name between other text, cut to `most` characters.
+pub fn short(text: &str, most: usize) -> String {
+    let mut out = String::new();
+    let mut all = text.chars();
+    all.by_ref().take(most).for_each(|c| put(&mut out, c));
+    if all.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn bounded(text: &str, lines: bool) -> String {
+    let mut out = String::with_capacity(text.len().min(4096));
+    let mut rest = text;
+    while !rest.is_empty() {
+        let piece = &rest[..piece_len(rest)];
+        rest = &rest[piece.len()..];
+        if piece.len() <= LONGEST_PIECE || piece.chars().count() <= LONGEST_PIECE {
+            piece.chars().for_each(|c| if lines && c == '\n' { out.push('\n') } else { put(&mut out, c) });
+            continue;
+        }
+        let (head, tail) = (LONGEST_PIECE * 2 / 3, LONGEST_PIECE / 3 - 1);
+        let skip = piece.chars().count() - tail;
+        piece.chars().take(head).for_each(|c| put(&mut out, c));
+        out.push('…');
+        piece.chars().skip(skip).for_each(|c| put(&mut out, c));
+    }
+    out
+}
+
+fn put(out: &mut String, c: char) {
+    if is_hidden(c) {
+        let _ = write!(out, "{}", c.escape_unicode());
+    } else {
+        out.push(c);
+    }
+}
+
+/// Bytes of the piece that `text` starts with: a quotation up to the quote that ends it, else a word, or blanks.
+fn piece_len(text: &str) -> usize {
+    let Some(first) = text.chars().next() else { return 0 };
+    if first == '\'' {
+        let closes = |at: &usize| !text[at + 1..].starts_with(|c: char| c.is_alphanumeric());
+        if let Some(at) = text.match_indices('\'').map(|(at, _)| at).skip(1).find(closes) {
+            return at + 1;
+        }
+    }
+    // An apostrophe inside a word opens nothing.
+    let blank = first.is_whitespace();
+    text.char_indices().skip(1).find(|(_, c)| c.is_whitespace() != blank).map_or(text.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_a_terminal_that_it_would_act_on() {
+        assert_eq!(shown("a\u{1b}[31mb\u{7}\r\n"), "a\\u{1b}[31mb\\u{7}\\u{d}\\u{a}");
+        assert_eq!(shown("\u{feff}MARKOV \u{202e}x \u{9b}1m"), "\\u{feff}MARKOV \\u{202e}x \\u{9b}1m");
+        assert_eq!(shown_lines("a\nb\tc"), "a\nb\\u{9}c");
+        assert_eq!(shown("größer ≤ 3 'a b' …"), "größer ≤ 3 'a b' …");
+    }
+
+    #[test]
+    fn long_pieces_are_cut_and_the_sentence_stays() {
+        let name = "ab ".repeat(400);
+        let text = format!("column '{name}' of the file's table is not a number");
+        let cut = shown(&text);
+        assert!(cut.starts_with("column 'ab ab") && cut.ends_with("of the file's table is not a number"), "{cut}");
+        assert!(cut.chars().count() < 400, "{}", cut.chars().count());
+        let cut = shown(&format!("/{} is not there", "x/".repeat(5000)));
+        assert!(cut.chars().count() < 350 && cut.ends_with("is not there"));
+        assert_eq!(shown(&"word ".repeat(1000)).len(), 5000);
+        assert_eq!(short("abcdef", 3), "abc…");
+        assert_eq!(short("a\u{1b}", 3), "a\\u{1b}");
+    }
+}
