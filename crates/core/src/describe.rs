@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
-use crate::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::fold::{Axis, Closed, Fold, Histogram, Nearest, RowFold, RowOp, Select};
 use crate::meaning::meaning;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
@@ -214,7 +214,7 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
             if axes.is_empty() || axes.len() > 3 {
                 return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
             }
-            let axes = axes.iter().map(|a| axis(a, formula, scope)).collect::<Result<Vec<_>>>()?;
+            let axes = axes.iter().map(|a| axis(a, *closed, formula, scope)).collect::<Result<Vec<_>>>()?;
             let fold = Histogram::new(axes, *closed, *mean);
             match fold.cells() {
                 0..=MAX_BINS => Ok(Fold::Histogram(fold)),
@@ -302,7 +302,7 @@ fn single_root(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<u
     Ok(add_root(formula, id))
 }
 
-fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axis> {
+fn axis(spec: &AxisSpec, closed: Closed, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axis> {
     let at = match &spec.value {
         Some(text) => single_root(formula, text, scope)?,
         None => 0,
@@ -318,7 +318,7 @@ fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axi
             let e = Error::request("bin edges are two or more numbers, each larger than the one before").at("--edges");
             return Err(e.remedy("sort them and drop duplicates"));
         }
-        return Ok(Axis::new(root, edges.clone(), squared));
+        return Ok(Axis::new(root, edges.clone(), squared, closed));
     }
     let bins = spec.bins.unwrap_or(100);
     let Some([lo, hi]) = spec.range else {
@@ -328,7 +328,7 @@ fn axis(spec: &AxisSpec, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axi
         let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
         return Err(e.limit("1 to 100000000 bins over a finite range LO < HI"));
     }
-    Ok(Axis::uniform(root, lo, hi, bins, squared))
+    Ok(Axis::uniform(root, [lo, hi], bins, squared, closed))
 }
 
 /// A root with the squared length of the difference.

@@ -150,7 +150,7 @@ enum Fate {
 
 /// Counts the cell, and says whether its values reach the folds.
 fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
-    let far = job.near_root.zip(job.space.near).is_some_and(|(root, near)| !roots[root][0].le(&(near * near)));
+    let far = job.near_root.zip(job.space.near_square()).is_some_and(|(root, limit)| !roots[root][0].le(&limit));
     if far {
         tally.far += 1;
         return Fate::Far;

@@ -96,8 +96,8 @@ impl<'j> Host<'j> {
         matrices.try_for_each(|(at, _)| put(at, i * job.space.m + i, T::values(&[T::NAN])))
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
-        let near = self.job.near_root.zip(self.job.space.near);
-        near.is_some_and(|(root, near)| !r.at(self.parts[root], i, j).le(&(near * near)))
+        let near = self.job.near_root.zip(self.job.space.near_square());
+        near.is_some_and(|(root, limit)| !r.at(self.parts[root], i, j).le(&limit))
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense<T: Number>(&self, r: &Rectangle<T>, i: usize, run: &Range<usize>, put: &Put<'_>) -> Result<()> {

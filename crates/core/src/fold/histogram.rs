@@ -2,6 +2,7 @@
 //! weighted sums are kept in 128-bit fixed point, whose addition is associative.
 
 use crate::error::{Error, Result};
+use crate::number::least_square;
 use serde::{Deserialize, Serialize};
 
 /// What happens to a value equal to the last edge.
@@ -21,30 +22,50 @@ pub struct Axis {
     pub root: usize,
     /// The edges as asked for.
     pub edges: Vec<f64>,
-    /// The edges that values are compared with: squares where the root is a squared distance.
+    /// The edges that roots are compared with, so that each falls where its value does among `edges`: where the root is the
+    /// square s of the value, the smallest s with √s ≥ edge, and of a closed last edge the smallest with √s > edge. Some are
+    /// equal where no square has a root between two edges, beyond 10¹⁵⁴ or below 10⁻¹⁶².
     pub compared: Vec<f64>,
+    /// Whether roots that equal the last compared edge are in the last bin.
+    pub closed: bool,
     /// Whether the root is the square of what is binned.
     pub squared: bool,
-    /// `(first compared edge, bins per unit)` for a first guess when edges are uniform in what is compared or its root.
+    /// `(first edge, bins per unit, squared)` for a first guess where edges are uniform.
     guess: Option<(f64, f64, bool)>,
 }
 
 impl Axis {
     /// An axis over `edges` (ascending, at least two); `squared` when the root is the square of what is binned.
-    pub fn new(root: usize, edges: Vec<f64>, squared: bool) -> Self {
-        let square = |e: &f64| if *e < 0.0 { f64::NEG_INFINITY } else { e * e };
-        let compared: Vec<f64> = if squared { edges.iter().map(square).collect() } else { edges.clone() };
+    pub fn new(root: usize, edges: Vec<f64>, squared: bool, closed: Closed) -> Self {
+        let mut compared = edges.clone();
         let n = edges.len() - 1;
+        let mut closed = closed == Closed::Last;
+        if squared {
+            compared.iter_mut().for_each(|e| *e = least_square(*e));
+            // The squares of a closed last edge are below one that is none of them, if there is one.
+            if closed && edges[n] < f64::INFINITY {
+                compared[n] = least_square(edges[n].next_up());
+                closed = false;
+            }
+        }
         let (lo, hi) = (edges[0], edges[n]);
         let step = (hi - lo) / n as f64;
         let uniform = edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
-        let guess = (uniform && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step, squared));
-        Axis { root, edges, compared, squared, guess }
+        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step, squared));
+        Axis { root, edges, compared, closed, squared, guess }
     }
-    /// `bins` bins of equal width: edge i = lo + i·(hi − lo)/bins.
-    pub fn uniform(root: usize, lo: f64, hi: f64, bins: usize, squared: bool) -> Self {
-        let edge = |i: usize| if i == bins { hi } else { lo + i as f64 * (hi - lo) / bins as f64 };
-        Self::new(root, (0..=bins).map(edge).collect(), squared)
+    /// `bins` bins of equal width between finite ends.
+    pub fn uniform(root: usize, [lo, hi]: [f64; 2], bins: usize, squared: bool, closed: Closed) -> Self {
+        Self::new(root, uniform_edges([lo, hi], bins), squared, closed)
+    }
+    /// First and last edge, where all edges are evenly spaced between them but for a few roundings.
+    pub fn ends(&self) -> Option<[f64; 2]> {
+        let bins = self.bins();
+        let (lo, hi) = (self.edges[0], self.edges[bins]);
+        let step = (hi - lo) / bins as f64;
+        let close = 4.0 * f64::EPSILON * lo.abs().max(hi.abs());
+        let even = self.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= close);
+        (even && step > 0.0 && step.is_finite()).then_some([lo, hi])
     }
     /// Number of bins.
     pub fn bins(&self) -> usize {
@@ -52,15 +73,14 @@ impl Axis {
     }
     /// 0 for under, 1 + bin, bins + 1 for over. NaN is over.
     #[inline]
-    pub fn place(&self, value: f64, closed: Closed) -> usize {
+    pub fn place(&self, value: f64) -> usize {
         let edges = &self.compared;
         let bins = edges.len() - 1;
         if value < edges[0] {
             return 0;
         }
         if value >= edges[bins] || value.is_nan() {
-            let on_last = closed == Closed::Last && value == edges[bins];
-            return if on_last { bins } else { bins + 1 };
+            return if self.closed && value == edges[bins] { bins } else { bins + 1 };
         }
         let mut bin = match self.guess {
             Some((lo, rate, squared)) => {
@@ -77,6 +97,20 @@ impl Axis {
         }
         bin + 1
     }
+}
+
+/// The edges of `numpy.linspace`, bit for bit; also where the width is beyond the largest number.
+fn uniform_edges([lo, hi]: [f64; 2], bins: usize) -> Vec<f64> {
+    let n = bins as f64;
+    let (width, step) = (hi - lo, (hi - lo) / n);
+    let edge = |i: usize| match i as f64 {
+        _ if i == bins => hi,
+        at if width.is_infinite() => lo * (1.0 - at / n) + hi * (at / n),
+        // Steps below the smallest number.
+        at if step == 0.0 => at / n * width + lo,
+        at => at * step + lo,
+    };
+    (0..=bins).map(edge).collect()
 }
 
 /// A histogram fold.
@@ -130,7 +164,7 @@ impl Histogram {
     /// Where a pair's values fall in the grid.
     #[inline]
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
-        self.axes.iter().fold(0, |at, axis| at * (axis.bins() + 2) + axis.place(values(axis.root), self.closed))
+        self.axes.iter().fold(0, |at, axis| at * (axis.bins() + 2) + axis.place(values(axis.root)))
     }
     /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
     #[inline]

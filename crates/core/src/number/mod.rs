@@ -4,7 +4,9 @@
 //! scalar call (no contraction is ever allowed). The rest comes from the pinned crate `libm`.
 
 mod power;
+mod squares;
 pub use power::{Power, pow, pow_halves, pow_real, powi};
+pub use squares::{largest_square, least_square};
 
 /// ln 2 in two parts, the first with 20 zero bits at its end.
 const LN2_HI: f64 = 6.931_471_803_691_238e-1;

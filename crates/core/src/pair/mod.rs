@@ -9,6 +9,7 @@ pub mod made;
 pub mod named;
 pub mod parse;
 pub mod prepare;
+mod sign;
 pub mod symmetry;
 pub mod trace;
 pub mod tree;

@@ -6,6 +6,7 @@
 use super::lex::{Token, TokenKind, lex};
 use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::{Error, Result};
+use crate::number;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -213,15 +214,8 @@ impl Parser<'_, '_> {
         }
         Ok(id)
     }
-    /// A comparison; `sqrt(a) < c` becomes `a < c²` (distances compare as r² with edge², DESIGN 12).
+    /// A comparison; `sqrt(a) < c` becomes `a < s` with the s that tells the same squares apart (DESIGN 12).
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
-        let (a, b) = match (self.root_of(a), self.formula.constant(b)) {
-            (Some(inner), Some(c)) if c >= 0.0 => (inner, self.formula.number(c * c)?),
-            _ => match (self.formula.constant(a), self.root_of(b)) {
-                (Some(c), Some(inner)) if c >= 0.0 => (self.formula.number(c * c)?, inner),
-                _ => (a, b),
-            },
-        };
         let (kind, a, b) = match op {
             "<" => (Binary::Lt, a, b),
             "<=" => (Binary::Le, a, b),
@@ -230,13 +224,24 @@ impl Parser<'_, '_> {
             "==" => (Binary::Eq, a, b),
             _ => (Binary::Ne, a, b),
         };
+        let (a, b) = match kind {
+            Binary::Lt | Binary::Le => self.without_roots(kind == Binary::Le, a, b)?,
+            _ => (a, b),
+        };
         self.binary_at(start, kind, a, b)
     }
-    fn root_of(&self, id: Id) -> Option<Id> {
-        match self.formula.node(id) {
-            Node::Unary(Unary::Sqrt, inner) => Some(*inner),
-            _ => None,
+    /// `a < b` (or `a <= b`), of which one is a square root and the other a number, as the same question about the square.
+    fn without_roots(&mut self, or_equal: bool, a: Id, b: Id) -> Result<(Id, Id)> {
+        let (least, largest) = (number::least_square, number::largest_square);
+        if let (Some(square), Some(c)) = (self.formula.square_under(a), self.formula.constant(b)) {
+            let limit = if or_equal { largest(c) } else { least(c) };
+            return Ok((square, self.formula.number(limit)?));
         }
+        if let (Some(c), Some(square)) = (self.formula.constant(a), self.formula.square_under(b)) {
+            let limit = if or_equal { least(c) } else { largest(c) };
+            return Ok((self.formula.number(limit)?, square));
+        }
+        Ok((a, b))
     }
     fn sum(&mut self) -> Result<Id> {
         let start = self.range().start;

@@ -1,5 +1,6 @@
 //! The typed tree of a pair formula (DESIGN 4): a hash-consed graph of nodes, total and bounded in size.
 
+use super::sign;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
@@ -461,12 +462,18 @@ impl Formula {
             Shape::Short(n) => n,
         }
     }
-    /// Root `at` without an outer square root, and whether there was one: r² orders and bins as r does (DESIGN 12).
-    pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
-        match self.node(self.roots[at]) {
-            Node::Unary(Unary::Sqrt, inner) => (*inner, true),
-            _ => (self.roots[at], false),
+    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does (DESIGN 12), while
+    /// the root of a number below zero is NaN.
+    pub fn square_under(&self, id: Id) -> Option<Id> {
+        match self.node(id) {
+            Node::Unary(Unary::Sqrt, inner) if sign::is_never_negative(self, *inner) => Some(*inner),
+            _ => None,
         }
+    }
+    /// Root `at` without an outer square root, and whether there was one that [`Self::square_under`] takes.
+    pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
+        let id = self.roots[at];
+        self.square_under(id).map_or((id, false), |inner| (inner, true))
     }
 }
 

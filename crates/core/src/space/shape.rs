@@ -34,6 +34,10 @@ pub struct Space {
 }
 
 impl Space {
+    /// The largest squared length within the cut-off.
+    pub fn near_square(&self) -> Option<f64> {
+        self.near.map(crate::number::largest_square)
+    }
     /// Whether x and y are one input.
     pub fn is_self(&self) -> bool {
         self.cells != Cells::Cross

@@ -439,10 +439,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
         let job = self.engine.job;
-        let (root, near) = job.near_root.zip(job.space.near)?;
+        let (root, limit) = job.near_root.zip(job.space.near_square())?;
         let mut held = [T::of(f64::NAN); BLOCK];
         for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
-            if self.scratch.root(root)[0][from + l].wide() <= near * near {
+            if self.scratch.root(root)[0][from + l].wide() <= limit {
                 *h = *v;
             }
         }
@@ -496,7 +496,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.absorb(i, jb, run.clone());
             return;
         }
-        let near = job.near_root.zip(job.space.near.map(|r| r * r));
+        let near = job.near_root.zip(job.space.near_square());
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
             let far = near.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].wide().le(&limit));

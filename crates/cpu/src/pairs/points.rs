@@ -5,7 +5,7 @@ use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
 };
 use crate::simd;
-use zipfold_core::fold::{Closed, Fold, Histogram, HistogramState, State, Tally};
+use zipfold_core::fold::{Fold, Histogram, HistogramState, State, Tally};
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cells, Job, Table};
 use zipfold_plan::Tile;
@@ -151,12 +151,10 @@ pub fn frame(job: &Job, open: impl FnOnce() -> Frame) -> Frame {
 /// The fold's edges; uniform ones in the form that the kernel guesses without a table.
 fn edges(h: &Histogram) -> Edges {
     let axis = &h.axes[0];
-    let (lo, hi) = (axis.edges[0], axis.edges[axis.bins()]);
-    let uniform =
-        (axis.edges != axis.compared && lo.is_finite() && hi.is_finite()).then(|| Edges::uniform(lo, hi, axis.bins()));
-    let edges = match uniform {
-        Some(u) if u.squares() == axis.compared => u,
-        _ => Edges::from_squares(axis.compared.clone()),
+    let edges = Edges::from_squares(axis.compared.clone());
+    let edges = match axis.ends().filter(|_| axis.squared) {
+        Some([lo, hi]) => edges.evenly_from(lo, hi),
+        None => edges,
     };
-    if h.closed == Closed::Last { edges.close_last() } else { edges }
+    if axis.closed { edges.close_last() } else { edges }
 }

@@ -4,7 +4,7 @@ use super::select::Truth;
 use super::sweep::{FoldText, Shape, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Closed, Histogram, RowFold, RowOp};
+use zipfold_core::fold::{Histogram, RowFold, RowOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 
@@ -226,7 +226,7 @@ pub fn place(f: &Histogram, value: impl Fn(usize) -> String) -> String {
             axis.bins() + 2,
             axis.bins(),
             value(axis.root),
-            u8::from(f.closed == Closed::Last),
+            u8::from(axis.closed),
             guess(axis)
         );
         at += axis.compared.len();
@@ -256,7 +256,7 @@ pub fn uniform(axis: &zipfold_core::fold::Axis) -> Option<(f64, f64)> {
     let (lo, hi) = (axis.edges[0], axis.edges[n]);
     let step = (hi - lo) / n as f64;
     let even = axis.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
-    (even && step > 0.0 && step.is_finite()).then_some((lo, 1.0 / step))
+    (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
 }
 
 /// The most, in bins, that the absolute error of a square may move its root where no value is left to double precision for that.

@@ -349,10 +349,10 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
 /// Leaves out cells beyond the cut-off, and NaN by the policy; counts them.
 fn admit(job: &Job, roots: &[RootText]) -> String {
     let mut out = String::new();
-    if let (Some(root), Some(near)) = (job.near_root, job.space.near)
+    if let (Some(root), Some(limit)) = (job.near_root, job.space.near_square())
         && let RootText::Numbers(n) = &roots[root]
     {
-        let limit = super::expression::literal(near * near, Precision::F64);
+        let limit = super::expression::literal(limit, Precision::F64);
         let _ = writeln!(out, "if (!({} <= {limit})) {{ far++; continue; }}", n[0]);
     }
     let tests: Vec<String> = roots

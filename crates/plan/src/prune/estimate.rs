@@ -134,7 +134,7 @@ fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
 
 /// How many of the boxes of y that a box of x meets are left open.
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
-    let near = job.near_root.zip(job.space.near.map(|r| r * r));
+    let near = job.near_root.zip(job.space.near_square());
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
     let cut = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit);
     let open = |spans: &&Vec<Span>| {
@@ -155,10 +155,9 @@ fn settled(fold: &Fold, spans: &[Span]) -> bool {
 }
 
 fn one_cell(f: &Histogram, spans: &[Span]) -> bool {
-    let place = |axis: &zipfold_core::fold::Axis, v: f64| axis.place(v, f.closed);
-    let one = f.axes.iter().all(|a| place(a, spans[a.root].lo) == place(a, spans[a.root].hi));
+    let one = f.axes.iter().all(|a| a.place(spans[a.root].lo) == a.place(spans[a.root].hi));
     let outside = f.axes.iter().any(|a| {
-        let at = place(a, spans[a.root].lo);
+        let at = a.place(spans[a.root].lo);
         at == 0 || at > a.bins()
     });
     one && (outside || (f.weights.is_none() && !f.mean))

@@ -25,7 +25,7 @@ impl Edges {
         assert!(bins > 0 && lo.is_finite() && hi.is_finite() && lo < hi, "no bins between {lo} and {hi}");
         let edge = |i: usize| lo + i as f64 * (hi - lo) / bins as f64;
         let squares = (0..=bins).map(|i| signed_square(edge(i))).collect();
-        Edges::from_squares(squares).with_uniform(Uniform { lo, hi, bins })
+        Edges::from_squares(squares).evenly_from(lo, hi)
     }
 
     /// Bins between ascending edges of distance.
@@ -52,9 +52,11 @@ impl Edges {
         self
     }
 
-    fn with_uniform(mut self, uniform: Uniform) -> Edges {
-        self.uniform = Some(uniform);
-        self
+    /// The same edges, which are known to be the squares of evenly spaced ones from `lo` to `hi`, but for a few roundings of
+    /// each.
+    pub fn evenly_from(self, lo: f64, hi: f64) -> Edges {
+        let bins = self.bins();
+        Edges { uniform: Some(Uniform { lo, hi, bins }), ..self }
     }
 
     /// Bins.

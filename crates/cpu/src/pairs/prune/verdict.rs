@@ -31,6 +31,8 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Judge<'j> {
     job: &'j Job,
+    /// The root that a cut-off compares, and with what.
+    near: Option<(usize, f64)>,
     /// By fold, after [`Verdict::Settled`].
     pub wholes: Vec<Whole>,
 }
@@ -38,15 +40,16 @@ pub struct Judge<'j> {
 impl<'j> Judge<'j> {
     /// A judge.
     pub fn new(job: &'j Job) -> Self {
-        Judge { job, wholes: vec![Whole::Nothing; job.folds.len()] }
+        let near = job.near_root.zip(job.space.near_square());
+        Judge { job, near, wholes: vec![Whole::Nothing; job.folds.len()] }
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to matter (for minima and
     /// neighbours, after [`falling`]), NaN while everything matters.
     #[inline]
     pub fn judge(&mut self, bounds: &Bounds<'_>, lane: usize, worst: impl Fn(usize) -> f64) -> Verdict {
         let job = self.job;
-        if let (Some(root), Some(near)) = (job.near_root, job.space.near) {
-            let (r, limit) = (bounds.root(root).at(lane), near * near);
+        if let Some((root, limit)) = self.near {
+            let r = bounds.root(root).at(lane);
             if r.lo > limit {
                 return Verdict::Far;
             }
@@ -117,8 +120,8 @@ fn histogram(f: &Histogram, root: impl Fn(usize) -> Span) -> Option<Whole> {
     let mut inside = true;
     for axis in &f.axes {
         let s = root(axis.root);
-        let place = axis.place(s.lo, f.closed);
-        if place != axis.place(s.hi, f.closed) {
+        let place = axis.place(s.lo);
+        if place != axis.place(s.hi) {
             return None;
         }
         cell = cell * (axis.bins() + 2) + place;

@@ -339,7 +339,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let lanes = run.start - first..run.end - first;
         let nan_at = |l: usize| values.all().iter().any(|v| v[l].is_nan());
         let clean = !values.all().iter().any(|v| v[lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
-        let near = job.near_root.zip(job.space.near.map(|r| r * r));
+        let near = job.near_root.zip(job.space.near_square());
         if clean && near.is_none() {
             self.tally.counted += job.space.count(&(row..row + 1), run);
             self.sheet.absorb(&Run { row, cols: run.clone(), values, lane: lanes.start });
