@@ -51,21 +51,26 @@ pub fn run<'py>(
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
-        let (job, outcome) = run_problem(&problem, &data, &Target::Memory, &options)?;
+        let ranged = zipfold::ranges::find(&problem, &data, &options)?;
+        let (job, outcome) = run_problem(&ranged.problem, &data, &Target::Memory, &options)?;
         let part = match given.shard() {
-            Some(shard) => Some(partial::encode(&shards::part(&problem, &outcome, shard)?)?),
+            Some(shard) => Some(partial::encode(&shards::part(&ranged.problem, &outcome, shard)?)?),
             None => None,
         };
-        Ok((job, outcome, part))
+        Ok((ranged.problem.into_owned(), ranged.found, job, outcome, part))
     })?;
-    let (job, outcome, part) = done.map_err(|e| raise(py, &e))?;
+    let (problem, range, job, outcome, part) = done.map_err(|e| raise(py, &e))?;
     match part {
         Some(bytes) => {
             let out = PyDict::new(py);
             out.set_item("part", PyBytes::new(py, &bytes))?;
             Ok(out)
         }
-        None => answer(py, &problem, &job, outcome),
+        None => {
+            let out = answer(py, &problem, &job, outcome)?;
+            out.set_item("range", range.map(|r| (r.seconds, r.cells, r.evaluated)))?;
+            Ok(out)
+        }
     }
 }
 
@@ -142,12 +147,21 @@ pub fn explain<'py>(
     let done = attended(py, given.is_short(&data), None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
+        let (problem, ranges) = zipfold::ranges::foresee(&problem, &data, &options)?;
         let (job, machine) = ready(&problem, &data, &options)?;
         let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
         let (plan, _) = zipfold::device::place(&job, plan, &options)?;
-        let json = serde_json::to_string(&plan).map_err(|e| Error::internal(e.to_string()))?;
+        let mut json = serde_json::to_value(&plan).map_err(|e| Error::internal(e.to_string()))?;
+        if !ranges.is_empty() {
+            json["range"] = serde_json::to_value(&ranges).map_err(|e| Error::internal(e.to_string()))?;
+        }
         let cells = format!("{:?}", job.space.cells).to_lowercase();
-        Ok((zipfold::plan::explain::explain(&job, &plan), json, (job.space.n, job.space.m), cells))
+        Ok((
+            zipfold::plan::explain::explain_all(&job, &plan, &ranges),
+            json.to_string(),
+            (job.space.n, job.space.m),
+            cells,
+        ))
     })?;
     done.map_err(|e| raise(py, &e))
 }

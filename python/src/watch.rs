@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use zipfold::Progress;
 
@@ -16,11 +17,15 @@ pub struct Shared {
     pub stop: AtomicBool,
     cells: AtomicU64,
     total: AtomicU64,
+    /// What the run is doing, and what was told of that.
+    phase: Mutex<&'static str>,
+    told: Mutex<&'static str>,
 }
 
 impl Shared {
     /// Keeps how far the run is.
     pub fn tell(&self, progress: Progress) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = progress.phase;
         self.cells.store(progress.cells, Relaxed);
         self.total.store(progress.total, Relaxed);
     }
@@ -68,8 +73,25 @@ fn look(shared: &Shared, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
         let total = shared.total.load(Relaxed);
         match progress {
-            Some(call) if total > 0 => call.call1(py, (shared.cells.load(Relaxed), total)).map(drop),
+            Some(call) if total > 0 => {
+                tell_phase(py, shared, call)?;
+                call.call1(py, (shared.cells.load(Relaxed), total)).map(drop)
+            }
             _ => Ok(()),
         }
     })
+}
+
+/// Calls `progress.phase(name)`, where there is such a thing, when another phase has begun.
+fn tell_phase(py: Python<'_>, shared: &Shared, progress: &Py<PyAny>) -> PyResult<()> {
+    let phase = *shared.phase.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+    if *told == phase {
+        return Ok(());
+    }
+    *told = phase;
+    match progress.bind(py).getattr_opt("phase")? {
+        Some(call) => call.call1((phase,)).map(drop),
+        None => Ok(()),
+    }
 }

@@ -371,7 +371,8 @@ class Pairs:
         """The result: of the one fold, or a tuple of all.
 
         ``shard=(i, n)`` gives, as bytes, share i of n for :func:`merge`. ``progress`` is True, or a function of pairs
-        done and pairs in all. ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
+        done and pairs in all of a phase; its method ``phase``, if it has one, is told the name of a phase that begins
+        (``range``, ``pairs``). ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
         """
         if shard is not None:
             raw = _zipfold.run(self._text(), *self._arguments(), given(shard=shard, progress=progress, **how))

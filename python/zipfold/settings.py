@@ -208,15 +208,21 @@ class Bar:
 
     def __init__(self) -> None:
         self.start = time.monotonic()
+        self.name = ""
         self.handle: Any = None
         self.notebook = "ipykernel" in sys.modules
+
+    def phase(self, name: str) -> None:
+        """Another phase begins: rate and time left are of it alone."""
+        self.start = time.monotonic()
+        self.name = {"range": "finding the range  "}.get(name, "")
 
     def __call__(self, cells: int, total: int) -> None:
         share = cells / total
         spent = time.monotonic() - self.start
         left = spent / share - spent if share > 0 else float("nan")
         rate = cells / spent if spent > 0 else 0.0
-        text = f"{share:6.1%}  {rate:.3g} pairs/s  {left:.0f} s left"
+        text = f"{self.name}{share:6.1%}  {rate:.3g} pairs/s  {left:.0f} s left"
         if self.notebook:
             self._in_notebook(share, text)
         elif sys.stderr.isatty():

@@ -63,6 +63,7 @@ pub fn print(text: &str) -> Result<()> {
 #[allow(missing_docs)]
 pub struct Told<'a> {
     pub verb: &'a str,
+    pub range: Option<&'a zipfold::ranges::Found>,
     pub job: &'a Job,
     pub outcome: &'a Outcome,
     pub seconds: &'a Seconds,
@@ -72,16 +73,24 @@ pub struct Told<'a> {
 
 /// JSON on standard output, or a summary on standard error.
 pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
-    let Told { verb, job, outcome, seconds, peak_bytes, outputs } = told;
+    let Told { verb, range, job, outcome, seconds, peak_bytes, outputs } = told;
     let tally = &outcome.tally;
     if args.json {
+        let phase = |name: &str, seconds: f64, cells: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "cells": cells, "evaluated": evaluated});
+        let evaluated = outcome.cells - tally.skipped - tally.settled;
+        let phases: Vec<_> = range
+            .map(|r| phase("range", r.seconds, r.cells, r.evaluated))
+            .into_iter()
+            .chain([phase("pairs", seconds.kernel, outcome.cells, evaluated)])
+            .collect();
         let value = serde_json::json!({
             "schema": 1,
             "command": verb,
             "n": [job.space.n, job.space.m],
             "plan": outcome.plan,
-            "counts": {"cells": outcome.cells, "evaluated": outcome.cells - tally.skipped - tally.settled, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
-            "seconds": {"read": seconds.read, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
+            "counts": {"cells": outcome.cells, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+            "phases": phases,
+            "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
             "warnings": outcome.warnings,

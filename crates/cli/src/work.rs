@@ -22,6 +22,7 @@ use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result, Tabl
 #[allow(missing_docs)]
 pub struct Seconds {
     pub read: f64,
+    pub range: f64,
     pub plan: f64,
     pub kernel: f64,
     pub write: f64,
@@ -108,6 +109,9 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let progress = show::Bar::new(args.quiet || args.json);
     let show = |p: zipfold::Progress| progress.tell(p);
     let options = options(args, budget, &stop, &show)?;
+    let ranged = zipfold::ranges::find(problem, &data, &options).map_err(again)?;
+    let (problem, range) = (&*ranged.problem, ranged.found.as_ref());
+    seconds.range = range.map_or(0.0, |found| found.seconds);
     let planning = Instant::now();
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
@@ -124,12 +128,20 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     if let Some(path) = &options.checkpoint {
         let _ = std::fs::remove_file(path);
     }
-    tell(verb, &job, &outcome, &seconds, budget, outputs, args)
+    tell((verb, range), &job, &outcome, &seconds, budget, outputs, args)
+}
+
+/// A search for a range that was stopped keeps nothing to go on from.
+fn again(error: Error) -> Error {
+    match error.blame() {
+        Blame::Interrupted => error.remedy("run it again: nothing was counted yet"),
+        _ => error,
+    }
 }
 
 /// Says what was done, and writes the page about it.
 fn tell(
-    verb: &str,
+    (verb, range): (&str, Option<&zipfold::ranges::Found>),
     job: &Job,
     outcome: &Outcome,
     seconds: &Seconds,
@@ -138,7 +150,7 @@ fn tell(
     args: &RunArgs,
 ) -> Result<()> {
     outputs.extend(args.report.clone());
-    let told = show::Told { verb, job, outcome, seconds, peak_bytes: budget.peak(), outputs: &outputs };
+    let told = show::Told { verb, range, job, outcome, seconds, peak_bytes: budget.peak(), outputs: &outputs };
     if let Some(path) = &args.report {
         report::write(path, &told, OutputOptions { force: args.force, durable: args.durable })?;
     }
@@ -268,7 +280,7 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         OutputOptions { force: args.force, durable: args.durable },
     )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
-    tell("merge", &job, &outcome, &seconds, &budget, files, args)
+    tell(("merge", None), &job, &outcome, &seconds, &budget, files, args)
 }
 
 /// Prints the plan of `problem`.
@@ -281,13 +293,19 @@ pub fn explain(problem: &Problem, args: &RunArgs, budget: &Budget) -> Result<()>
         device: Wanted::parse(&args.device)?,
         ..Options::default()
     };
-    let (job, machine) = ready(problem, &data, &options)?;
+    // Explaining computes nothing: a range that is yet to be found is that of a sample here.
+    let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
+    let (job, machine) = ready(&problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
     let (plan, _) = zipfold::device::place(&job, plan, &options)?;
     if args.json {
-        return show::print_line(&serde_json::to_string(&plan).unwrap_or_default());
+        let mut value = serde_json::to_value(&plan).unwrap_or_default();
+        if !ranges.is_empty() {
+            value["range"] = serde_json::to_value(&ranges).unwrap_or_default();
+        }
+        return show::print_line(&value.to_string());
     }
-    show::print_line(&zipfold::plan::explain::explain(&job, &plan))
+    show::print_line(&zipfold::plan::explain::explain_all(&job, &plan, &ranges))
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
@@ -297,12 +315,14 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     let data = read_data(problem, budget)?;
     let options =
         Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
-    let (job, machine) = ready(problem, &data, &options)?;
+    let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
+    let (job, machine) = ready(&problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
     let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.settings)?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
-    let told: String = zipfold::plan::explain::explain(&job, &plan).lines().map(|l| format!("// {l}\n")).collect();
+    let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges);
+    let told: String = told.lines().map(|l| format!("// {l}\n")).collect();
     let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {

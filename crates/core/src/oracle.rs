@@ -204,6 +204,9 @@ fn credit(
             }
         }
         (Fold::Histogram(f), State::Histogram(s)) => s.absorb(f, i, j, |r| roots[r][0]),
+        (Fold::Extremes(f), State::Extremes(s)) => {
+            f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
+        }
         (Fold::Select(f), State::Select(s)) if roots[f.root][0] != 0.0 => {
             s.absorb(f, i, j, f.value.map(|v| roots[v][0]));
             if both && f.kind != crate::fold::SelectKind::Inner {

@@ -169,6 +169,11 @@ impl<'j> Host<'j> {
                 (Fold::Histogram(f), State::Histogram(s), _) => {
                     run.clone().for_each(|j| s.absorb(f, i, j, |root| r.at(parts[root], i, j)));
                 }
+                (Fold::Extremes(f), State::Extremes(s), _) => {
+                    for (at, root) in f.roots.iter().enumerate() {
+                        run.clone().for_each(|j| s.absorb(at, &[r.at(parts[*root], i, j)]));
+                    }
+                }
                 (Fold::Select(f), State::Select(s), _) => {
                     for j in run.clone().filter(|j| r.at(parts[f.root], i, *j) != 0.0) {
                         s.absorb(f, i, j, f.value.map(|v| r.at(parts[v], i, j)));

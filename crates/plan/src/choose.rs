@@ -233,6 +233,7 @@ fn fold_operations(job: &Job) -> f64 {
         Fold::Rows(_) => 4.0,
         Fold::Nearest(_) => 4.0,
         Fold::Histogram(h) => 24.0 * h.axes.len() as f64,
+        Fold::Extremes(f) => 2.0 * f.roots.len() as f64,
         Fold::Select(_) => 3.0,
     };
     job.folds.iter().map(one).sum()

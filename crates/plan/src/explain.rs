@@ -58,6 +58,26 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
     lines.join("\n")
 }
 
+/// As [`explain`], with the search for ranges before it by `ranges`.
+pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan]) -> String {
+    let text = explain(job, plan);
+    if ranges.is_empty() {
+        return text;
+    }
+    let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
+    let how = |r: &Plan| {
+        let pruned = if r.prune.is_on() { "by bounds of boxes" } else { "of all pairs" };
+        format!("{}, family {}, {pruned}, {:.4} s, bound by {}", r.backend, r.family, r.seconds, r.bound)
+    };
+    let mut lines = vec![format!(
+        "range      none was given: least and largest values are found first, {seconds:.3} s predicted; counting by the range of a sample:"
+    )];
+    lines.extend(ranges.iter().map(|r| format!("           {}", how(r))));
+    lines.push(text);
+    lines.push(format!("in all     {:.3} s predicted, {seconds:.3} s of it for the range", plan.seconds + seconds));
+    lines.join("\n")
+}
+
 fn pruning(job: &Job, plan: &Plan) -> String {
     let expected = |share: f64| format!(", about {:.3} % of the pairs evaluated", 100.0 * share);
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {

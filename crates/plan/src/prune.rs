@@ -3,6 +3,7 @@
 mod estimate;
 mod mesh;
 
+pub use estimate::sampled_ends;
 pub use mesh::Mesh;
 
 use crate::choose::Settings;
@@ -18,6 +19,10 @@ const MOST_COORDINATES: usize = 64;
 
 /// Fewer pairs are sooner evaluated than sorted and boxed.
 const WORTH_CELLS: usize = 1 << 22;
+/// As much where a cloud looks for extremes.
+const WORTH_ENDS: usize = 1 << 14;
+/// Pairs that it evaluates, by row.
+const LEFT_BY_ENDS: f64 = 64.0;
 /// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as a plain run sweeps.
 const WORTH_SHARE: f64 = 0.4;
 
@@ -97,7 +102,7 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
 fn order_free(fold: &Fold) -> bool {
     let best = |f: &RowFold| matches!(f.op, RowOp::Count | RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax);
     match fold {
-        Fold::Histogram(_) | Fold::Select(_) | Fold::Nearest(_) => true,
+        Fold::Histogram(_) | Fold::Select(_) | Fold::Nearest(_) | Fold::Extremes(_) => true,
         Fold::Rows(f) => best(f) && f.along != Along::Column && f.width == 1,
         Fold::Matrix { .. } | Fold::Condensed { .. } => false,
     }
@@ -125,7 +130,7 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
-        "auto" if !can || job.space.n.saturating_mul(job.space.m) < WORTH_CELLS => Ok(Prune::default()),
+        "auto" if !can || job.space.n.saturating_mul(job.space.m) < worth_cells(job, settings) => Ok(Prune::default()),
         "auto" => {
             let found = expected(job, settings)?;
             let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
@@ -145,10 +150,20 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
     }
 }
 
+/// Fewer pairs are sooner evaluated than sorted and boxed. A cloud finds extremes without an estimate before.
+fn worth_cells(job: &Job, settings: &Settings) -> usize {
+    let family = settings.get("family").map_or("points", String::as_str);
+    if cost::kernel(job, family) == cost::Kernel::Ends { WORTH_ENDS } else { WORTH_CELLS }
+}
+
 /// How `job` would be pruned, and what that would leave.
 fn expected(job: &Job, settings: &Settings) -> Result<Prune> {
     let family = settings.get("family").map_or("points", String::as_str);
     let kernel = cost::kernel(job, family);
+    if kernel == cost::Kernel::Ends {
+        let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
+        return Ok(Prune { on: false, evaluated, mesh: None });
+    }
     let boxes = || Prune { on: false, evaluated: estimate::evaluated(job, kernel), mesh: None };
     let asked = parts(settings)?;
     if kernel != cost::Kernel::Points || asked == Some(0) {

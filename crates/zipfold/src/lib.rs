@@ -16,6 +16,7 @@ pub mod library;
 pub mod matches;
 pub mod partial;
 pub mod pool;
+pub mod ranges;
 pub mod reading;
 pub mod run;
 pub mod shards;

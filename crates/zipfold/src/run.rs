@@ -4,16 +4,16 @@ use crate::device::Worker;
 use crate::matches;
 use crate::partial::{self, Partial};
 use crate::pool::Workers;
+pub use crate::ranges::with_ranges;
 use crate::units::{Then, in_order};
 use crate::warnings::Warnings;
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::describe::Data;
-use zipfold_core::fold::rows::{Along, RowState};
-use zipfold_core::fold::{Fold, RowOp, State, Tally};
+use zipfold_core::fold::rows::RowState;
+use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
 use zipfold_cpu::pairs::dense::Shared;
@@ -140,9 +140,10 @@ pub struct Outcome {
 /// # Errors
 /// Those of [`describe()`], [`choose()`] and [`run`].
 pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Options<'_>) -> Result<(Job, Outcome)> {
-    let (job, machine) = ready(problem, data, options)?;
+    let problem = with_ranges(problem, data, options)?;
+    let (job, machine) = ready(&problem, data, options)?;
     let plan = choose(&job, &machine, &options.settings)?;
-    let outcome = run(problem, &job, plan, target, options)?;
+    let outcome = run(&problem, &job, plan, target, options)?;
     Ok((job, outcome))
 }
 
@@ -174,76 +175,6 @@ fn grid_bytes(problem: &Problem) -> u64 {
 
 /// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
 const EDGE: u64 = 32;
-
-/// The problem with the exact minimum and maximum where a histogram has no range.
-///
-/// # Errors
-/// `Request` when there is no value to find a range of.
-pub fn with_ranges<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Cow<'p, Problem>> {
-    let open = |a: &AxisSpec| a.edges.is_none() && a.range.is_none();
-    let whole = |f: &FoldSpec| !matches!(f, FoldSpec::Histogram { axes, .. } if axes.iter().any(open));
-    if problem.folds.iter().all(whole) {
-        return Ok(Cow::Borrowed(problem));
-    }
-    let mut problem = problem.clone();
-    for at in 0..problem.folds.len() {
-        let FoldSpec::Histogram { axes, .. } = &problem.folds[at] else { continue };
-        let mut axes = axes.clone();
-        for axis in axes.iter_mut().filter(|a| open(a)) {
-            axis.range = Some(range_of(&problem, axis, data, options)?);
-        }
-        if let FoldSpec::Histogram { axes: slot, .. } = &mut problem.folds[at] {
-            *slot = axes;
-        }
-    }
-    Ok(Cow::Owned(problem))
-}
-
-fn range_of(problem: &Problem, axis: &AxisSpec, data: &Data, options: &Options<'_>) -> Result<[f64; 2]> {
-    let extreme = |op| FoldSpec::Reduce { op, along: Along::All, weights: None };
-    let mut scan = problem.clone();
-    scan.folds = vec![extreme(RowOp::Min), extreme(RowOp::Max)];
-    scan.nan = if problem.nan == NanPolicy::Error { NanPolicy::Error } else { NanPolicy::Skip };
-    scan.cells = scan.cells.or(Some(describe_cells(problem, data)?));
-    if let Some(value) = &axis.value {
-        scan.pair.metric = None;
-        scan.pair.formula = Some(value.clone());
-    }
-    let data = Data { weights: vec![None, None], ..data.clone() };
-    let job = describe(&scan, data)?;
-    let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
-    let plan = choose(&job, &machine, &Settings::new())?;
-    let plain = Options {
-        threads: options.threads,
-        budget: options.budget.clone(),
-        stop: options.stop,
-        device: options.device,
-        warnings: options.warnings.clone(),
-        ..Options::default()
-    };
-    let outcome = run(&scan, &job, plan, &Target::Memory, &plain)?;
-    let end = |at: usize| match (&outcome.outputs[at], &job.folds[at]) {
-        (Output::State(State::Rows(s)), Fold::Rows(f)) => s.finish(f)[0],
-        _ => f64::NAN,
-    };
-    let (lo, hi) = (end(0), end(1));
-    if !lo.is_finite() || !hi.is_finite() {
-        let e = Error::request("no finite range of values to make bins of").at("--range");
-        return Err(e.remedy("give one: --range LO HI"));
-    }
-    Ok(if lo < hi { [lo, hi] } else { [lo - 0.5, hi + 0.5] })
-}
-
-/// The cells that `problem` visits, without its ranges.
-fn describe_cells(problem: &Problem, data: &Data) -> Result<zipfold_core::Cells> {
-    let mut probe = problem.clone();
-    for fold in &mut probe.folds {
-        if let FoldSpec::Histogram { axes, .. } = fold {
-            axes.iter_mut().for_each(|a| a.range = a.range.or(Some([0.0, 1.0])));
-        }
-    }
-    Ok(describe(&probe, data.clone())?.space.cells)
-}
 
 /// Runs `job` by `plan`.
 ///

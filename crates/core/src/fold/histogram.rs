@@ -51,7 +51,11 @@ impl Axis {
         let (lo, hi) = (edges[0], edges[n]);
         let step = (hi - lo) / n as f64;
         let uniform = edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
-        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step, squared));
+        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite()).then_some((
+            lo,
+            1.0 / step,
+            squared,
+        ));
         Axis { root, edges, compared, closed, squared, guess }
     }
     /// `bins` bins of equal width between finite ends.

@@ -3,6 +3,7 @@
 //! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling; `absorb` after `merge`
 //! equals `merge` after `absorb` for counts.
 
+pub mod extremes;
 pub mod histogram;
 pub mod nearest;
 pub mod rows;
@@ -10,6 +11,7 @@ pub mod select;
 
 use serde::{Deserialize, Serialize};
 
+pub use extremes::{Extremes, ExtremesState};
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
 pub use nearest::{Nearest, NearestState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
@@ -40,6 +42,8 @@ pub enum Fold {
     Histogram(Histogram),
     /// The cells where a predicate holds.
     Select(Select),
+    /// The least and the largest values.
+    Extremes(Extremes),
 }
 
 /// What a fold keeps, mergeable.
@@ -55,6 +59,8 @@ pub enum State {
     Histogram(HistogramState),
     /// Of [`Fold::Select`].
     Select(SelectState),
+    /// Of [`Fold::Extremes`].
+    Extremes(ExtremesState),
 }
 
 /// What happened to the cells of a space: the conservation law is `counted + skipped = cells`.
@@ -98,6 +104,7 @@ impl Fold {
             Fold::Nearest(f) => State::Nearest(NearestState::new(f, n)),
             Fold::Histogram(f) => State::Histogram(HistogramState::new(f)),
             Fold::Select(f) => State::Select(SelectState::new(f, n)),
+            Fold::Extremes(f) => State::Extremes(ExtremesState::new(f)),
         }
     }
     /// Bytes of the state for `n` × `m` rows (of `select`: before any match).
@@ -114,6 +121,7 @@ impl Fold {
                     n as u64
                 }
             }
+            Fold::Extremes(f) => f.roots.len() as u64 * 16,
         }
     }
     /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds whose answer does not depend on the
@@ -133,6 +141,7 @@ impl Fold {
             (Fold::Nearest(f), State::Nearest(a), State::Nearest(b)) => a.merge(f, &b),
             (Fold::Histogram(_), State::Histogram(a), State::Histogram(b)) => a.merge(&b),
             (Fold::Select(_), State::Select(a), State::Select(b)) => a.merge(b),
+            (Fold::Extremes(_), State::Extremes(a), State::Extremes(b)) => a.merge(&b),
             _ => {}
         }
     }

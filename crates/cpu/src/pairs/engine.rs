@@ -549,6 +549,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                         s.absorb(f, i, j, |r| scratch.root(r)[0][l].wide());
                     }
                 }
+                (Fold::Extremes(f), State::Extremes(s)) => {
+                    for (at, root) in f.roots.iter().enumerate() {
+                        s.absorb(at, widen(&scratch.root(*root)[0], &lanes, &mut wide));
+                    }
+                }
                 (Fold::Select(f), State::Select(s)) => {
                     for (l, j) in lanes.clone().zip(run.clone()) {
                         if scratch.root(f.root)[0][l].wide() != 0.0 {

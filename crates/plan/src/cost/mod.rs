@@ -188,6 +188,7 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
         Fold::Rows(f) => row * f.width as f64,
         Fold::Nearest(_) => nearest,
         Fold::Histogram(h) => bins * h.axes.len() as f64,
+        Fold::Extremes(f) => rates::EXTREMES * f.roots.len() as f64,
         Fold::Select(_) => select,
     }
 }

@@ -28,6 +28,8 @@ pub enum Kernel {
     Nearest,
     /// Those within a limit by a cloud.
     Within,
+    /// The least and the largest by a cloud.
+    Ends,
     /// Any formula and folds, by bounds.
     General,
 }
@@ -43,6 +45,7 @@ pub fn kernel(job: &Job, family: &str) -> Kernel {
         return Kernel::General;
     }
     match job.folds.as_slice() {
+        [Fold::Extremes(f)] if f.roots.len() == 1 && is_norm(job, job.low.formula.roots[f.roots[0]]) => Kernel::Ends,
         [Fold::Nearest(f)] if !f.largest && is_norm(job, job.low.formula.roots[f.root]) => Kernel::Nearest,
         [Fold::Select(f)] if f.kind == SelectKind::Inner && f.value.is_none() => {
             match job.low.formula.node(job.low.formula.roots[f.root]) {
@@ -121,6 +124,7 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
         Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
         Kernel::Nearest => rows * rates::NEAREST[0] + pairs / LEAF * rates::NEAREST[1],
         Kernel::Within => rows * rates::WITHIN[0] + pairs / LEAF * rates::WITHIN[1],
+        Kernel::Ends => rows * rates::ENDS[0] + pairs / LEAF * rates::ENDS[1],
         Kernel::General => {
             let (component, pair) = work.job.low.operations();
             let bound = (component * work.job.low.dim + pair) as f64 * rates::BOUND;
@@ -137,6 +141,7 @@ fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
         Kernel::Points => super::bumped(work),
         Kernel::Nearest => rates::NEAREST[2],
         Kernel::Within => rates::WITHIN[2],
+        Kernel::Ends => rates::ENDS[2],
         Kernel::General => {
             let folds: f64 = work.job.folds.iter().map(|f| super::each(work, f)).sum();
             formula::vector(work) / work.lanes() + folds

@@ -4,7 +4,7 @@
 //! large as a group of rows along the curve would have, estimated from the spacing of the sample.
 
 use crate::cost::Kernel;
-use zipfold_core::fold::{Fold, Histogram, RowOp};
+use zipfold_core::fold::{Extremes, Fold, Histogram, RowOp};
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
 use zipfold_core::space::curve::{Coordinates, order_of};
@@ -32,7 +32,7 @@ struct Boxes {
 fn sizes(kernel: Kernel) -> [usize; 2] {
     match kernel {
         Kernel::Points => [16, 32],
-        Kernel::Nearest | Kernel::Within => [1, 32],
+        Kernel::Nearest | Kernel::Within | Kernel::Ends => [1, 32],
         Kernel::General => [1, 128],
     }
 }
@@ -49,6 +49,9 @@ pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
         && let Some(best) = Best::of(fold)
     {
         return Some(best.share(job, &mut bounds, &y, of_y));
+    }
+    if let ([Fold::Extremes(f)], None) = (job.folds.as_slice(), job.near_root) {
+        return Some(ends_share(job, f, &mut bounds, &y));
     }
     let x = boxes(job, &job.x, Side::X, of_x);
     let step = x.count.div_ceil(BOXES);
@@ -111,6 +114,48 @@ impl Best {
         let least = (self.k.div_ceil(rows) * rows) as f64 / job.space.m.max(1) as f64;
         (open as f64 / all.max(1) as f64).max(least).min(1.0)
     }
+}
+
+/// The share of boxes of y that may hold a value beyond those of pairs of sampled rows, of a root of `fold`.
+fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) -> f64 {
+    let ends = ends_of_sample(job, &fold.roots, bounds);
+    let x = points(job, &job.x, Side::X);
+    let beyond = |spans: &&Vec<Span>| {
+        let mut roots = ends.iter().zip(&fold.roots).map(|(ends, root)| (ends, spans[*root]));
+        roots.any(|([least, largest], s)| !s.is_known() || s.lo < *least || s.hi > *largest)
+    };
+    let (mut open, mut all) = (0, 0);
+    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+        bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+        let found = against(bounds, y, |bounds, lane| roots(job, bounds, lane));
+        open += found.iter().filter(beyond).count();
+        all += found.len();
+    }
+    open as f64 / all.max(1) as f64
+}
+
+/// The least and the largest value of some roots over pairs of a sample; NaN where there are none.
+pub fn sampled_ends(job: &Job, roots: &[usize]) -> Vec<[f64; 2]> {
+    match Bounds::new(&job.low, job.cell.as_ref()) {
+        Some(mut bounds) if job.space.n > 0 && job.space.m > 0 => ends_of_sample(job, roots, &mut bounds),
+        _ => vec![[f64::NAN; 2]; roots.len()],
+    }
+}
+
+fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[f64; 2]> {
+    let (x, others) = (points(job, &job.x, Side::X), points(job, job.other(), Side::Y));
+    let mut ends = vec![[f64::INFINITY, f64::NEG_INFINITY]; wanted.len()];
+    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+        bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+        let found = against(bounds, &others, |bounds, lane| roots(job, bounds, lane));
+        let own = |other: usize| job.y.is_none() && other == at;
+        for spans in found.iter().enumerate().filter(|(other, _)| !own(*other)).map(|(_, spans)| spans) {
+            for ([least, largest], root) in ends.iter_mut().zip(wanted) {
+                (*least, *largest) = (least.min(spans[*root].lo), largest.max(spans[*root].hi));
+            }
+        }
+    }
+    ends
 }
 
 /// The k-th best of `all` values of which `values` are a sample.

@@ -550,3 +550,31 @@ fn sums_of_single_precision_rows_stay_within_their_bound() {
         assert_eq!(difference(&got[0], &wanted[0], |a, b| close(a, b, 1e-5)), None);
     }
 }
+
+/// Ranges of histograms are found on the device, by its folds, with the bits of the host; no pair is outside of them.
+#[test]
+fn ranges_are_found_on_the_device() {
+    let Some((device, _turn)) = device("ranges") else { return };
+    let mut lcg = Lcg::new(5);
+    let items: Vec<f64> = (0..1200).map(|_| lcg.below(30) as f64 * 0.1).collect();
+    let tables = [
+        Table::f64(400, 3, items.clone()).unwrap(),
+        Table::f32(24, 50, items.iter().map(|v| *v as f32).collect()).unwrap(),
+    ];
+    for (pair, x) in [("metric = \"euclidean\"", 0), ("metric = \"cityblock\"", 1), ("formula = \"x[0] - y[1]\"", 0)] {
+        let fold = "{ kind = \"histogram\", axes = [{ bins = 30 }] }";
+        let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ {pair} }}\nfolds = [{fold}]\n");
+        let problem: Problem = toml::from_str(&text).unwrap();
+        let data = Data { x: tables[x].clone(), y: None, weights: vec![None] };
+        let on = |device| Options { threads: 1, device, ..Options::default() };
+        let host = zipfold::ranges::find(&problem, &data, &on(Wanted::Cpu)).unwrap();
+        let ranged = zipfold::ranges::find(&problem, &data, &on(device)).unwrap();
+        assert_eq!(ranged.problem, host.problem, "{pair}");
+        let found = ranged.found.unwrap();
+        assert!(found.plans.iter().all(|plan| plan.backend != "cpu"), "{pair}: {:?}", found.plans);
+        let job = describe(&ranged.problem, data.clone()).unwrap();
+        let counts = &on_device(&ranged.problem, &job, device, &[]).unwrap()[0][0].1;
+        assert_eq!((counts[0], counts[31]), (0.0, 0.0), "{pair}");
+        assert_eq!(counts.iter().sum::<f64>(), job.space.size().unwrap() as f64, "{pair}");
+    }
+}

@@ -11,4 +11,5 @@ mod nudged;
 mod orders;
 mod partials;
 mod prune;
+mod ranges;
 mod screen;

@@ -131,3 +131,33 @@ pub(super) unsafe fn least<S: Lanes<f64>, const D: usize, const F: u8>(
     });
     value::<S, D, F>(s, gaps)
 }
+
+/// At least the value of any pair of points of `mine` and of the boxes from `at` on.
+///
+/// # Safety
+/// As for [`least`].
+#[inline(always)]
+pub(super) unsafe fn most<S: Lanes<f64>, const D: usize, const F: u8>(
+    s: S,
+    level: &Level,
+    mine: &Extent<S::V, D>,
+    (lengths, slack): (&[S::V; D], &[S::V; D]),
+    at: usize,
+) -> S::V {
+    let reach = std::array::from_fn(|k| {
+        // SAFETY: the caller promises the places; a coordinate has `stride` of them.
+        let (first, second) = unsafe {
+            let place = k * level.stride + at;
+            (s.load(level.first.as_ptr().add(place)), s.load(level.second.as_ptr().add(place)))
+        };
+        if F == PERIODIC {
+            // No image is farther than half an edge.
+            let apart = s.abs(difference::<S, F>(s, mine.first[k], first, lengths[k]));
+            let half = s.add(s.mul(lengths[k], s.splat(0.5)), slack[k]);
+            s.min(s.add(apart, s.add(second, mine.second[k])), half)
+        } else {
+            s.max(s.sub(second, mine.first[k]), s.sub(mine.second[k], first))
+        }
+    });
+    value::<S, D, F>(s, reach)
+}

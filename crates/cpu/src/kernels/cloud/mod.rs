@@ -6,12 +6,14 @@
 //! rounded as that of a pair is, is at most that of any pair. No error bound is needed but for the limit that a row takes over
 //! from the row before.
 
+mod extremes;
 mod measure;
 mod nearest;
 #[cfg(test)]
 mod tests;
 mod within;
 
+pub use extremes::{Ends, Extremes, Sample};
 pub use nearest::Nearest;
 pub use within::Within;
 
@@ -62,7 +64,7 @@ pub enum Cut {
 }
 
 /// Boxes of one level by coordinate: of least and largest values, or in a periodic box of middles and half sides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Level {
     count: usize,
     stride: usize,

@@ -31,9 +31,10 @@ pub struct Within<'a, T> {
 }
 
 /// The leaves that a group of rows may meet: their boxes side by side.
-struct Found {
-    boxes: Level,
-    leaves: Vec<u32>,
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) boxes: Level,
+    pub(super) leaves: Vec<u32>,
 }
 
 impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Kernel<f64> for Within<'_, T> {
@@ -50,7 +51,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> Result<u64, E> {
         let lengths = self.measure.lengths::<S, D>(s);
         let slack = slacks::<S, D>(s, self.measure, self.x);
-        let mut found = Found { boxes: Level { count: 0, stride: 0, first: vec![], second: vec![] }, leaves: vec![] };
+        let mut found = Found::default();
         let mut matches = [0u32; ROOM + LEAF + 16];
         let mut seen = 0;
         let mut start = self.rows.start;
@@ -64,18 +65,6 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         }
         Ok(seen)
     }
-    /// The box of some rows.
-    #[inline(always)]
-    fn extent<S: Lanes<f64>, const D: usize, const F: u8>(&self, s: S, rows: &Range<usize>) -> Extent<S::V, D> {
-        let ends: [(f64, f64); D] = std::array::from_fn(|k| {
-            let (lo, hi) = super::hull_of_values(&self.x.column(k)[rows.clone()]);
-            match self.measure.periods {
-                Some(lengths) => super::middle((lo, hi), self.x.most, lengths[k]),
-                None => (lo, hi),
-            }
-        });
-        Extent { first: ends.map(|e| s.splat(e.0)), second: ends.map(|e| s.splat(e.1)) }
-    }
     /// The leaves that hold columns within the limit of a group of rows.
     #[inline(always)]
     fn collect<S: Lanes<f64>, const D: usize, const F: u8>(
@@ -85,7 +74,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         lengths: &[S::V; D],
         found: &mut Found,
     ) {
-        let mine = self.extent::<S, D, F>(s, &rows);
+        let mine = extent::<S, D>(s, self.x, self.measure, &rows);
         let limit = s.splat(self.limit);
         found.leaves.clear();
         let mut open = vec![(self.y.levels.len() - 1, 0usize)];
@@ -160,9 +149,27 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
     }
 }
 
+/// The box of some rows.
+#[inline(always)]
+pub(super) fn extent<S: Lanes<f64>, const D: usize>(
+    s: S,
+    x: &Cloud,
+    measure: &Measure,
+    rows: &Range<usize>,
+) -> Extent<S::V, D> {
+    let ends: [(f64, f64); D] = std::array::from_fn(|k| {
+        let (lo, hi) = super::hull_of_values(&x.column(k)[rows.clone()]);
+        match measure.periods {
+            Some(lengths) => super::middle((lo, hi), x.most, lengths[k]),
+            None => (lo, hi),
+        }
+    });
+    Extent { first: ends.map(|e| s.splat(e.0)), second: ends.map(|e| s.splat(e.1)) }
+}
+
 impl Found {
     /// Puts the boxes of the leaves side by side.
-    fn gather(&mut self, leaves: &Level, terms: usize) {
+    pub(super) fn gather(&mut self, leaves: &Level, terms: usize) {
         let count = self.leaves.len();
         let stride = count + FAN;
         self.boxes.count = count;

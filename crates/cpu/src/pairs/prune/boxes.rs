@@ -1,5 +1,6 @@
 //! Any formula by bounds over a hierarchy of boxes: its pairs are skipped, settled whole, or evaluated as ever.
 
+use super::limits::Limits;
 use super::nearby::Nearby;
 use super::tree::{Hoisted, Level, Tree};
 use super::walk::{GROUP, Walk};
@@ -36,8 +37,10 @@ pub struct Boxes<'j> {
     pub(super) tree: Tree,
     /// Points of a histogram of distances, swept by their own kernel.
     pub(super) distances: Option<Distances>,
-    /// Neighbours and pairs within a distance, found by their own kernels.
+    /// Neighbours, pairs within a distance and extremes, found by their own kernels.
     nearby: Option<Nearby<'j>>,
+    /// The extremes that all threads have found.
+    pub(super) limits: Limits,
 }
 
 /// Rows in a leaf of points: their kernel needs no whole blocks.
@@ -112,6 +115,7 @@ impl<'j> Boxes<'j> {
             tree,
             distances,
             nearby,
+            limits: Limits::new(if let [Fold::Extremes(f)] = job.folds.as_slice() { f.roots.len() } else { 0 }),
         };
         Some(placed)
     }
@@ -147,5 +151,6 @@ fn looks_for_best(job: &Job) -> bool {
         [Fold::Rows(f)] => f.op != RowOp::Count,
         _ => false,
     };
-    best && job.near_root.is_none()
+    let ends = matches!(job.folds.as_slice(), [Fold::Extremes(_)]);
+    ends || (best && job.near_root.is_none())
 }

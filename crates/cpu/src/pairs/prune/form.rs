@@ -4,6 +4,7 @@ use crate::kernels::cloud::{MOST, Measure, Norm};
 use zipfold_core::fold::{Fold, SelectKind};
 use zipfold_core::pair::lower::{Lowered, Source};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
+use zipfold_core::problem::NanPolicy;
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cell, Job};
 
@@ -14,6 +15,8 @@ pub enum Question {
     Nearest(usize),
     /// The pairs with values up to this.
     Within(f64),
+    /// The least and the largest value.
+    Extremes,
 }
 
 /// A job that clouds answer.
@@ -50,6 +53,9 @@ impl Form {
                 let (id, limit) = reader.limit(roots[f.root])?;
                 (id, Question::Within(limit))
             }
+            Fold::Extremes(f) if f.roots.len() == 1 && alone(job, f.roots[0]) => {
+                (roots[f.roots[0]], Question::Extremes)
+            }
             _ => return None,
         };
         let (norm, terms) = reader.norm(id)?;
@@ -63,6 +69,13 @@ impl Form {
         let measure = Measure { norm, terms: terms.len(), periods: (periodic > 0).then_some(lengths) };
         Some(Form { measure, coordinates: terms.iter().map(|t| t.coordinates).collect(), question })
     }
+}
+
+/// Whether no other root decides which pairs are left out: all others are the square root of root `at`, or NaN is an error.
+fn alone(job: &Job, at: usize) -> bool {
+    let roots = &job.low.formula.roots;
+    let own = |id: &Id| *id == roots[at] || *job.low.formula.node(*id) == Node::Unary(Unary::Sqrt, roots[at]);
+    job.nan == NanPolicy::Error || roots.iter().all(own)
 }
 
 /// Reads a lowered formula.

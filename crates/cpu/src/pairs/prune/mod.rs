@@ -6,6 +6,7 @@
 
 mod boxes;
 mod form;
+mod limits;
 mod meshes;
 mod nearby;
 mod sheet;

@@ -2,14 +2,14 @@
 
 use super::form::{Form, Question};
 use super::tree::Hoisted;
-use crate::kernels::cloud::{Cloud, Cut, Nearest, Within};
+use crate::kernels::cloud::{Cloud, Cut, Ends, Extremes, Nearest, Sample, Within};
 use crate::kernels::top_k::TopK;
 use crate::pairs::engine::{Sink, UnitState};
 use crate::simd::{Element, Isa};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
-use zipfold_core::fold::{Fold, NearestState, Select, SelectState, State, Tally};
+use zipfold_core::fold::{ExtremesState, Fold, NearestState, Select, SelectState, State, Tally};
 use zipfold_core::{Blame, Cells, Error, Job, Result, Space};
 use zipfold_plan::Tile;
 
@@ -27,6 +27,10 @@ pub struct Nearby<'j> {
     y: Option<Cloud>,
     cut: Cut,
     space: Space,
+    /// The extremes that all threads have found.
+    ends: Ends,
+    /// Pairs that were evaluated to begin with, until a unit has told of them.
+    sampled: AtomicU64,
 }
 
 impl<'j> Nearby<'j> {
@@ -52,7 +56,24 @@ impl<'j> Nearby<'j> {
             Cells::Diagonal => Cut::From,
             Cells::Ordered => Cut::Others,
         };
-        Some(Nearby { job, form, isa, x, y, cut, space })
+        let nearby = Nearby { job, form, isa, x, y, cut, space, ends: Ends::default(), sampled: AtomicU64::new(0) };
+        if nearby.form.question == Question::Extremes {
+            let sample = Sample(nearby.extreme(false, 0..0, 0..0));
+            nearby.sampled.store(f64::dispatch(isa, sample), Ordering::Relaxed);
+        }
+        Some(nearby)
+    }
+    fn extreme(&self, largest: bool, rows: Range<usize>, cols: Range<usize>) -> Extremes<'_> {
+        Extremes {
+            x: &self.x,
+            y: self.other(),
+            measure: &self.form.measure,
+            rows,
+            cols,
+            cut: self.cut,
+            largest,
+            ends: &self.ends,
+        }
     }
     fn other(&self) -> &Cloud {
         self.y.as_ref().unwrap_or(&self.x)
@@ -73,6 +94,7 @@ impl<'j> Nearby<'j> {
         let mut tally = Tally::default();
         let mut part = match &self.job.folds[0] {
             Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_half(), order)),
+            Fold::Extremes(_) => Part::Ends,
             _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
         };
         for tile in tiles {
@@ -84,18 +106,24 @@ impl<'j> Nearby<'j> {
                 let seen = self.step(&mut part, rows.clone(), tile.cols.clone())?;
                 let cells = self.job.space.count(&rows, &tile.cols);
                 tally.counted += cells;
-                tally.skipped += cells - seen;
+                // One that looks for two extremes may look twice.
+                tally.skipped += cells.saturating_sub(seen);
             }
         }
         let state = match part {
             Part::Matches(m) => State::Select(m.state),
             Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
+            Part::Ends => State::Extremes(ExtremesState::of(vec![self.ends.get()])),
         };
         Ok(UnitState { states: vec![state], tally })
     }
     /// Cells of some rows that were evaluated, each once.
     fn step(&self, part: &mut Part<'_>, rows: Range<usize>, cols: Range<usize>) -> Result<u64> {
         match (part, self.form.question) {
+            (Part::Ends, Question::Extremes) => {
+                let look = |largest| f64::dispatch(self.isa, self.extreme(largest, rows.clone(), cols.clone()));
+                Ok(look(false) + look(true) + self.sampled.swap(0, Ordering::Relaxed))
+            }
             (Part::Lists(first, lists), Question::Nearest(k)) => Ok(self.nearest(*first, lists, k, rows, cols)),
             (Part::Matches(matches), Question::Within(limit)) => {
                 let take = |row: usize, found: &[u32]| matches.keep(row, found);
@@ -135,6 +163,8 @@ enum Part<'s> {
     Matches(Matches<'s>),
     /// First sorted row, and the list of each.
     Lists(usize, Vec<Vec<Neighbour>>),
+    /// Nothing of its own.
+    Ends,
 }
 
 /// Matches, for which room is asked before they are kept.

@@ -1,5 +1,6 @@
 //! The states of the folds while one thread works on a run of sorted rows; indices are those of the rows as given.
 
+use super::limits::Limits;
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::histogram::Counts;
 use crate::kernels::top_k::TopK;
@@ -10,7 +11,8 @@ use std::ops::Range;
 use zipfold_core::Job;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{
-    Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState, Select, SelectKind, SelectState, State,
+    ExtremesState, Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState, Select, SelectKind,
+    SelectState, State,
 };
 
 use super::verdict::{Whole, wants_largest};
@@ -21,6 +23,7 @@ enum Part {
     Select(SelectState, Pages),
     Nearest(Vec<TopK<f64>>),
     Rows(RowPiece),
+    Extremes(ExtremesState),
     None,
 }
 
@@ -52,20 +55,29 @@ pub struct Sheet<'e> {
     half: bool,
     parts: Vec<Part>,
     negated: Vec<f64>,
+    limits: &'e Limits,
 }
 
 impl<'e> Sheet<'e> {
     /// Empty states for the sorted `rows`; `order` says which rows of x and of y they are.
-    pub fn new(job: &'e Job, isa: Isa, rows: Range<usize>, order: [&'e [u32]; 2], half: bool) -> Self {
+    pub fn new(
+        job: &'e Job,
+        isa: Isa,
+        rows: Range<usize>,
+        order: [&'e [u32]; 2],
+        half: bool,
+        limits: &'e Limits,
+    ) -> Self {
         let part = |f: &Fold| match f {
             Fold::Histogram(f) => Part::Histogram(HistogramState::new(f)),
             Fold::Select(f) => Part::Select(SelectState::part(f, rows.start, rows.len()), Pages::default()),
             Fold::Nearest(f) => Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect()),
             Fold::Rows(f) => Part::Rows(RowPiece::new(f, rows.start, rows.len())),
+            Fold::Extremes(f) => Part::Extremes(ExtremesState::new(f)),
             _ => Part::None,
         };
         let parts = job.folds.iter().map(part).collect();
-        Sheet { job, isa, rows, order, half, parts, negated: vec![] }
+        Sheet { job, isa, rows, order, half, parts, negated: vec![], limits }
     }
     /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything matters.
     pub fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
@@ -99,6 +111,10 @@ impl<'e> Sheet<'e> {
                     for (v, j) in run.values(f.root).iter().zip(run.cols.clone()) {
                         piece.absorb(f, run.row, self.order[1][j] as usize, &[*v]);
                     }
+                }
+                (Fold::Extremes(f), Part::Extremes(s)) => {
+                    f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, run.values(*root)));
+                    self.limits.widen(s);
                 }
                 (Fold::Select(f), Part::Select(s, pages)) => {
                     matches(f, s, pages, run, self.order, self.half, self.isa);
@@ -168,6 +184,7 @@ impl<'e> Sheet<'e> {
                 State::Nearest(NearestState::of_rows(start, lists.collect()))
             }
             Part::Rows(piece) => State::Rows(RowState::of_piece(piece)),
+            Part::Extremes(s) => State::Extremes(s),
             Part::None => State::Written,
         };
         self.parts.into_iter().map(finish).collect()

@@ -1,5 +1,6 @@
 //! What the bounds of a box of pairs settle: for every fold, whether its values need not be computed.
 
+use super::limits::Limits;
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, Histogram, RowFold, RowOp, Select};
 use zipfold_core::pair::bounds::Bounds;
@@ -33,15 +34,17 @@ pub struct Judge<'j> {
     job: &'j Job,
     /// The root that a cut-off compares, and with what.
     near: Option<(usize, f64)>,
+    /// Of extremes, those found so far.
+    limits: &'j Limits,
     /// By fold, after [`Verdict::Settled`].
     pub wholes: Vec<Whole>,
 }
 
 impl<'j> Judge<'j> {
     /// A judge.
-    pub fn new(job: &'j Job) -> Self {
+    pub fn new(job: &'j Job, limits: &'j Limits) -> Self {
         let near = job.near_root.zip(job.space.near_square());
-        Judge { job, near, wholes: vec![Whole::Nothing; job.folds.len()] }
+        Judge { job, near, limits, wholes: vec![Whole::Nothing; job.folds.len()] }
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to matter (for minima and
     /// neighbours, after [`falling`]), NaN while everything matters.
@@ -68,6 +71,9 @@ impl<'j> Judge<'j> {
                 Fold::Select(f) => select(f, bounds.root(f.root).at(lane)),
                 Fold::Nearest(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at)),
                 Fold::Rows(f) => rows(f, bounds.root(f.root).at(lane), || worst(at)),
+                Fold::Extremes(f) => {
+                    self.limits.enclose(f, |root| bounds.root(root).at(lane)).then_some(Whole::Nothing)
+                }
                 _ => None,
             };
             match whole {

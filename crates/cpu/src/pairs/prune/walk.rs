@@ -13,7 +13,7 @@ use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zipfold_core::fold::{Fold, Tally};
+use zipfold_core::fold::{Extremes, Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Result, Side};
@@ -79,8 +79,8 @@ impl<'e, 'j> Walk<'e, 'j> {
             pruned,
             bounds: pruned.bounds.clone(),
             stop,
-            judge: Judge::new(job),
-            sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half),
+            judge: Judge::new(job, &pruned.limits),
+            sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half, &pruned.limits),
             tally: Tally::default(),
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
@@ -104,9 +104,10 @@ impl<'e, 'j> Walk<'e, 'j> {
                 return Err(Error::new(Blame::Interrupted, "interrupted"));
             }
             let end = rows.end.min((start / step + 1) * step);
-            match self.pruned.best_first {
-                true => self.nearest_first(start..end)?,
-                false => self.block(start..end)?,
+            match (self.pruned.best_first, &self.pruned.job.folds[0]) {
+                (true, Fold::Extremes(f)) => self.extremes(f, start..end)?,
+                (true, _) => self.nearest_first(start..end)?,
+                (false, _) => self.block(start..end)?,
             }
             start = end;
         }
@@ -276,23 +277,61 @@ impl<'e, 'j> Walk<'e, 'j> {
     }
     /// Leaves in ascending order of the best value they may hold, until none can improve any row of the group.
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
+        let (root, largest) = match &self.pruned.job.folds[0] {
+            Fold::Nearest(f) => (f.root, f.largest),
+            Fold::Rows(f) => (f.root, wants_largest(f)),
+            _ => (0, false),
+        };
+        self.search(&rows, (root, largest), |walk| walk.sheet.worst(0, &rows))?;
+        self.rest(rows);
+        Ok(())
+    }
+    /// Leaves in the order of the least, then of the largest values that they may hold, until none can be beyond the limits.
+    fn extremes(&mut self, fold: &Extremes, rows: Range<usize>) -> Result<()> {
+        let ends = (0..fold.roots.len()).flat_map(|at| [(at, false), (at, true)]);
+        for (round, (at, largest)) in ends.enumerate() {
+            let limit = move |walk: &Self| {
+                let [least, most] = walk.pruned.limits.ends(at);
+                // What is as good as the limit changes nothing; where there is none yet, anything does.
+                (if largest { -most } else { least }).next_down()
+            };
+            let before = self.tally;
+            self.search(&rows, (fold.roots[at], largest), limit)?;
+            if round == 0 {
+                self.rest(rows.clone());
+                continue;
+            }
+            // Cells are told of once; those evaluated again count as not left out.
+            let again: u64 = self.seen.iter().map(|[_, cells]| cells).sum();
+            self.tally = Tally { skipped: before.skipped.saturating_sub(again), ..before };
+        }
+        Ok(())
+    }
+    /// Leaves in ascending order of the best value of a root they may hold, until none has one up to `limit`.
+    fn search(&mut self, rows: &Range<usize>, best: (usize, bool), limit: impl Fn(&Self) -> f64) -> Result<()> {
         self.seen = [[0; 2]; GROUP];
         let mut heap = BinaryHeap::new();
         let top = self.pruned.tree.levels.len() - 1;
-        self.offer(&mut heap, &rows, top, 0);
+        self.offer(&mut heap, rows, (top, 0), best, limit(self));
         while let Some(next) = heap.pop() {
-            if next.best > self.sheet.worst(0, &rows) {
+            if next.best > limit(self) {
                 break;
             }
             match next.level {
                 0 => {
                     self.set_leaf(next.at);
-                    self.rows(&rows, next.at)?;
+                    self.rows(rows, next.at)?;
                 }
-                level => self.offer(&mut heap, &rows, level - 1, next.at * LANES),
+                level => {
+                    let limit = limit(self);
+                    self.offer(&mut heap, rows, (level - 1, next.at * LANES), best, limit);
+                }
             }
         }
-        // What was not visited cannot change any row.
+        Ok(())
+    }
+    /// What was not visited cannot change any row.
+    fn rest(&mut self, rows: Range<usize>) {
         let wholes = [Whole::Nothing];
         for row in rows {
             let one = row..row + 1;
@@ -303,21 +342,21 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.tally.skipped += rest;
             self.tally.counted += rest;
         }
-        Ok(())
     }
     /// Puts the boxes of a batch on the heap.
-    fn offer(&mut self, heap: &mut BinaryHeap<Waiting>, rows: &Range<usize>, level: usize, first: usize) {
+    fn offer(
+        &mut self,
+        heap: &mut BinaryHeap<Waiting>,
+        rows: &Range<usize>,
+        (level, first): (usize, usize),
+        (root, largest): (usize, bool),
+        worst: f64,
+    ) {
         let (groups, boxes) = (&self.pruned.groups, &self.pruned.tree.levels[level]);
         let group = rows.start / GROUP;
         self.bounds.set_one(Side::X, &groups.lo[group..], &groups.hi[group..], groups.stride);
         self.bounds.set_lanes(Side::Y, &boxes.lo[first..], &boxes.hi[first..], boxes.stride);
         self.bounds.run();
-        let worst = self.sheet.worst(0, rows);
-        let (root, largest) = match &self.pruned.job.folds[0] {
-            Fold::Nearest(f) => (f.root, f.largest),
-            Fold::Rows(f) => (f.root, wants_largest(f)),
-            _ => (0, false),
-        };
         for lane in 0..LANES.min(boxes.count - first) {
             if self.columns(level, first + lane).is_empty() {
                 continue;

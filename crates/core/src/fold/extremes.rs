@@ -1,0 +1,63 @@
+//! The least and the largest value of some roots over all cells: the range of a histogram that was given none.
+
+use serde::{Deserialize, Serialize};
+
+/// A fold that finds extremes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extremes {
+    /// Which roots.
+    pub roots: Vec<usize>,
+}
+
+/// The least and the largest value by root, of those that are numbers; ∞ and −∞ where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExtremesState {
+    ends: Vec<[f64; 2]>,
+}
+
+impl ExtremesState {
+    /// No value yet.
+    pub fn new(fold: &Extremes) -> Self {
+        ExtremesState { ends: vec![[f64::INFINITY, f64::NEG_INFINITY]; fold.roots.len()] }
+    }
+    /// These extremes, where there are values.
+    pub fn of(ends: Vec<Option<[f64; 2]>>) -> Self {
+        ExtremesState { ends: ends.into_iter().map(|e| e.unwrap_or([f64::INFINITY, f64::NEG_INFINITY])).collect() }
+    }
+    /// Takes values of root number `at` of the fold.
+    #[inline]
+    pub fn absorb(&mut self, at: usize, values: &[f64]) {
+        let [least, largest] = &mut self.ends[at];
+        // Comparisons with NaN are false.
+        let (lo, hi) = values
+            .iter()
+            .fold((*least, *largest), |(lo, hi), v| (if *v < lo { *v } else { lo }, if *v > hi { *v } else { hi }));
+        (*least, *largest) = (lo, hi);
+    }
+    /// Adds another state.
+    pub fn merge(&mut self, other: &ExtremesState) {
+        for ([least, largest], [lo, hi]) in self.ends.iter_mut().zip(&other.ends) {
+            (*least, *largest) = (least.min(*lo), largest.max(*hi));
+        }
+    }
+    /// The least and the largest value by root.
+    pub fn ends(&self) -> &[[f64; 2]] {
+        &self.ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_without_values_changes_nothing() {
+        let fold = Extremes { roots: vec![0, 2] };
+        let mut state = ExtremesState::new(&fold);
+        state.merge(&ExtremesState::new(&fold));
+        assert_eq!(state.ends(), [[f64::INFINITY, f64::NEG_INFINITY]; 2]);
+        state.absorb(1, &[f64::NAN, -2.0, 7.0, 3.0]);
+        state.merge(&ExtremesState::of(vec![Some([1.0, 1.0]), None]));
+        assert_eq!(state.ends(), [[1.0, 1.0], [-2.0, 7.0]]);
+    }
+}

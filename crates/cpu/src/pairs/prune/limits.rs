@@ -1,0 +1,56 @@
+//! The least and the largest values found so far, by all threads: what lies between them changes nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use zipfold_core::fold::{Extremes, ExtremesState};
+use zipfold_core::pair::interval::Span;
+
+/// By root of the fold, in the order of the numbers: the least and the largest value.
+#[derive(Debug)]
+pub struct Limits(Vec<[AtomicU64; 2]>);
+
+impl Limits {
+    /// No value yet of so many roots.
+    pub fn new(roots: usize) -> Self {
+        Limits((0..roots).map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v)))).collect())
+    }
+    /// The least and the largest value of root number `at`.
+    pub fn ends(&self, at: usize) -> [f64; 2] {
+        self.0[at].each_ref().map(|end| number(end.load(Ordering::Relaxed)))
+    }
+    /// Takes what one thread has found.
+    pub fn widen(&self, found: &ExtremesState) {
+        for (ends, [least, largest]) in self.0.iter().zip(found.ends()) {
+            ends[0].fetch_min(key(*least), Ordering::Relaxed);
+            ends[1].fetch_max(key(*largest), Ordering::Relaxed);
+        }
+    }
+    /// Whether values of these spans by root change nothing.
+    pub fn enclose(&self, fold: &Extremes, span: impl Fn(usize) -> Span) -> bool {
+        fold.roots.iter().enumerate().all(|(at, root)| {
+            let ([least, largest], span) = (self.ends(at), span(*root));
+            span.lo >= least && span.hi <= largest
+        })
+    }
+}
+
+/// Bits in the order of the numbers.
+fn key(v: f64) -> u64 {
+    let bits = v.to_bits();
+    if v.is_sign_negative() { !bits } else { bits | 1 << 63 }
+}
+
+fn number(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_numbers() {
+        let numbers = [f64::NEG_INFINITY, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, 1e300, f64::INFINITY];
+        assert!(numbers.windows(2).all(|w| key(w[0]) < key(w[1])));
+        assert!(numbers.iter().all(|v| number(key(*v)).to_bits() == v.to_bits()));
+    }
+}
