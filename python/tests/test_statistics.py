@@ -27,6 +27,22 @@ def test_histogram_is_numpys(rng):
     assert whole.over == whole.under == 0
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "cosine", "1 * sqrt(sum((x - y)^2))", "x[0] - y[1]"])
+def test_ranges_that_are_found_are_numpys(rng, metric):
+    lattice = rng.integers(1, 9, (60, 3)) * 0.1
+    for x in (lattice, rng.random((250, 3)), lattice.astype(np.float32), lattice + 1e6):
+        values = zf.pairs(x).pair(metric).precision("f64").cells("square").matrix().run()
+        one_way = metric == "x[0] - y[1]"
+        values = values[~np.eye(len(x), dtype=bool)] if one_way else values[np.triu_indices(len(x), 1)]
+        question = zf.pairs(x).pair(metric).histogram(7)
+        got = question.run()
+        wanted, edges = np.histogram(values, 7)
+        np.testing.assert_array_equal(got.counts, wanted)
+        np.testing.assert_array_equal(got.edges, edges)
+        assert got.over == got.under == 0
+        assert "first" in str(question.explain())
+
+
 def test_histogram_of_two_samples_with_weights_and_means(rng):
     x, y, w, v = rng.random((40, 2)), rng.random((30, 2)), rng.random(40), rng.random(30)
     got = zf.pair_histogram(x, y, [0, 0.3, 0.9], weights=(w, v), mean=True, closed="half-open")
