@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,28 +15,112 @@ use std::sync::Arc;
 /// The name that the interface gives capsules of streams.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
-/// A column as numbers; text is numbered by first appearance, and comes with its words.
-type Column<'py> = (String, Bound<'py, PyArray1<f64>>, Option<Vec<String>>);
+/// A column as numbers, a row of them for each row where it holds lists; text is numbered by first appearance, and comes with its
+/// words.
+type Column<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>);
 
-/// The columns of a stream. Nulls are NaN, times are seconds since 1970, text is numbered.
+/// The columns of a stream, or those `wanted`. Nulls are NaN, times are seconds since 1970, text is numbered. Columns that nobody
+/// wants may be of any kind.
 #[pyfunction]
-pub fn arrow_columns<'py>(py: Python<'py>, capsule: &Bound<'py, PyCapsule>) -> PyResult<Vec<Column<'py>>> {
+#[pyo3(signature = (capsule, wanted))]
+pub fn arrow_columns<'py>(
+    py: Python<'py>,
+    capsule: &Bound<'py, PyCapsule>,
+    wanted: Option<Vec<usize>>,
+) -> PyResult<Vec<Column<'py>>> {
     let start = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty one left behind.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(start.as_ptr()) };
     let refused = |e: ArrowError| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
     let reader = RecordBatchStreamReader::try_new(stream).map_err(refused)?;
     let schema = reader.schema();
-    let mut columns: Vec<(Vec<f64>, Words)> = schema.fields().iter().map(|_| Default::default()).collect();
+    let wanted = wanted.unwrap_or_else(|| (0..schema.fields().len()).collect());
+    let mut columns: Vec<Numbers> = wanted.iter().map(|_| Numbers::default()).collect();
     for batch in reader {
         let batch = batch.map_err(refused)?;
-        for (at, (items, words)) in columns.iter_mut().enumerate() {
-            append(items, words, batch.column(at))
-                .map_err(|what| PyTypeError::new_err(format!("column '{}': {what}", schema.field(at).name())))?;
+        for (at, column) in wanted.iter().zip(&mut columns) {
+            if *at >= batch.num_columns() {
+                return Err(PyValueError::new_err(format!(
+                    "column {at} of {} (limit: those there are)",
+                    batch.num_columns()
+                )));
+            }
+            column
+                .take(batch.column(*at))
+                .map_err(|what| PyTypeError::new_err(format!("column '{}': {what}", schema.field(*at).name())))?;
         }
     }
-    let named = schema.fields().iter().zip(columns);
-    Ok(named.map(|(f, (items, words))| (f.name().clone(), PyArray1::from_vec(py, items), words.listed())).collect())
+    let named = wanted.iter().filter_map(|at| schema.fields().get(*at)).zip(columns);
+    named.map(|(field, numbers)| numbers.array(py, field)).collect()
+}
+
+/// The numbers of a column so far.
+#[derive(Default)]
+struct Numbers {
+    items: Vec<f64>,
+    words: Words,
+    /// Numbers of a row, where rows are lists.
+    width: Option<usize>,
+}
+
+impl Numbers {
+    fn take(&mut self, array: &ArrayRef) -> Result<(), String> {
+        match array.data_type() {
+            DataType::FixedSizeList(..) => {
+                let lists = array.as_fixed_size_list();
+                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+            }
+            DataType::List(_) => {
+                let lists = array.as_list::<i32>();
+                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+            }
+            DataType::LargeList(_) => {
+                let lists = array.as_list::<i64>();
+                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+            }
+            _ => append(&mut self.items, &mut self.words, array),
+        }
+    }
+    fn lists(&mut self, rows: usize, list: impl Fn(usize) -> Option<ArrayRef>) -> Result<(), String> {
+        for row in 0..rows {
+            let Some(items) = list(row) else {
+                return Err("a list that is null: leave out the row, or fill it".into());
+            };
+            let width = *self.width.get_or_insert(items.len());
+            if items.len() != width {
+                return Err(format!("lists of {width} and of {} numbers (limit: one length)", items.len()));
+            }
+            append(&mut self.items, &mut self.words, &items)?;
+        }
+        Ok(())
+    }
+    /// As an array of the precision of the column; of two dimensions where it holds lists.
+    fn array<'py>(self, py: Python<'py>, field: &Field) -> PyResult<Column<'py>> {
+        let of = match field.data_type() {
+            DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item.data_type(),
+            plain => plain,
+        };
+        let lists = of != field.data_type();
+        let words = self.words.listed();
+        if lists && words.is_some() {
+            return Err(PyTypeError::new_err(format!("column '{}': lists of text, not of numbers", field.name())));
+        }
+        let width = self.width.unwrap_or(0);
+        let rows = if width == 0 { 0 } else { self.items.len() / width };
+        let single = matches!(of, DataType::Float32 | DataType::Float16);
+        let array = match (single, lists) {
+            (true, false) => narrow(py, &self.items).into_any(),
+            (true, true) => narrow(py, &self.items).reshape([rows, width])?.into_any(),
+            (false, false) => PyArray1::from_vec(py, self.items).into_any(),
+            (false, true) => PyArray1::from_vec(py, self.items).reshape([rows, width])?.into_any(),
+        };
+        Ok((field.name().clone(), array, words))
+    }
+}
+
+/// Numbers that came from single precision, in it again.
+fn narrow<'py>(py: Python<'py>, items: &[f64]) -> Bound<'py, PyArray1<f32>> {
+    PyArray1::from_iter(py, items.iter().map(|v| *v as f32))
 }
 
 /// Words by number.
@@ -79,8 +163,10 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         }};
     }
     macro_rules! seconds {
-        ($t:ty, $unit:expr) => {{
-            items.extend(array.as_primitive::<$t>().iter().map(|v| v.map_or(f64::NAN, |v| v as f64 * $unit)));
+        ($t:ty, $thousands:expr) => {{
+            for v in array.as_primitive::<$t>().iter() {
+                items.push(v.map_or(Ok(f64::NAN), |v| seconds(i64::from(v), $thousands))?);
+            }
             return Ok(());
         }};
     }
@@ -95,16 +181,34 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         DataType::Float64 => plain!(Float64Type),
         DataType::Int64 => whole!(Int64Type),
         DataType::UInt64 => whole!(UInt64Type),
-        DataType::Date32 => seconds!(Date32Type, 86_400.0),
-        DataType::Date64 => seconds!(Date64Type, 1e-3),
-        DataType::Timestamp(TimeUnit::Second, _) => seconds!(TimestampSecondType, 1.0),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => seconds!(TimestampMillisecondType, 1e-3),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => seconds!(TimestampMicrosecondType, 1e-6),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => seconds!(TimestampNanosecondType, 1e-9),
-        DataType::Duration(TimeUnit::Second) => seconds!(DurationSecondType, 1.0),
-        DataType::Duration(TimeUnit::Millisecond) => seconds!(DurationMillisecondType, 1e-3),
-        DataType::Duration(TimeUnit::Microsecond) => seconds!(DurationMicrosecondType, 1e-6),
-        DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 1e-9),
+        DataType::Float16 => {
+            items.extend(array.as_primitive::<Float16Type>().iter().map(|v| v.map_or(f64::NAN, |v| v.to_f64())));
+            return Ok(());
+        }
+        DataType::Decimal128(_, scale) => {
+            for v in array.as_primitive::<Decimal128Type>().iter() {
+                items.push(exact(v)? / 10f64.powi(i32::from(*scale)));
+            }
+            return Ok(());
+        }
+        DataType::Date32 => {
+            let days = array.as_primitive::<Date32Type>().iter();
+            items.extend(days.map(|v| v.map_or(f64::NAN, |v| f64::from(v) * 86_400.0)));
+            return Ok(());
+        }
+        DataType::Date64 => seconds!(Date64Type, 1),
+        DataType::Time32(TimeUnit::Second) => seconds!(Time32SecondType, 0),
+        DataType::Time32(TimeUnit::Millisecond) => seconds!(Time32MillisecondType, 1),
+        DataType::Time64(TimeUnit::Microsecond) => seconds!(Time64MicrosecondType, 2),
+        DataType::Time64(TimeUnit::Nanosecond) => seconds!(Time64NanosecondType, 3),
+        DataType::Timestamp(TimeUnit::Second, _) => seconds!(TimestampSecondType, 0),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => seconds!(TimestampMillisecondType, 1),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => seconds!(TimestampMicrosecondType, 2),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => seconds!(TimestampNanosecondType, 3),
+        DataType::Duration(TimeUnit::Second) => seconds!(DurationSecondType, 0),
+        DataType::Duration(TimeUnit::Millisecond) => seconds!(DurationMillisecondType, 1),
+        DataType::Duration(TimeUnit::Microsecond) => seconds!(DurationMicrosecondType, 2),
+        DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 3),
         DataType::Null => items.extend(std::iter::repeat_n(f64::NAN, array.len())),
         DataType::Boolean => {
             items.extend(array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))));
@@ -113,6 +217,25 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         _ => return text(items, words, array),
     }
     Ok(())
+}
+
+/// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number whatever unit it comes in.
+fn seconds(count: i64, thousands: u32) -> Result<f64, String> {
+    let (mut whole, mut left) = (count, thousands);
+    while left > 0 && whole % 1000 == 0 {
+        (whole, left) = (whole / 1000, left - 1);
+    }
+    let unit = 1000f64.powi(left as i32);
+    let out = whole as f64 / unit;
+    // Two moments a unit apart are two numbers.
+    if left > 0 && (out.abs().next_up() - out.abs()) * unit >= 1.0 {
+        let name = ["seconds", "milliseconds", "microseconds", "nanoseconds"][left.min(3) as usize];
+        return Err(format!(
+            "a time of {whole} {name}, of which seconds in float64 keep no {name}\n  \
+             try: subtract an origin first, such as the first time"
+        ));
+    }
+    Ok(out)
 }
 
 fn text(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(), String> {

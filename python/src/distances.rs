@@ -4,6 +4,7 @@ use crate::array::table;
 use crate::errors::raise;
 use crate::lent::{Place, fresh};
 use crate::options::{Given, params};
+use crate::run::warn;
 use crate::watch::attended;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -33,7 +34,7 @@ pub fn dense<'py>(
     let data = Data { x: table(x)?, y: y.map(table).transpose()?, weights: vec![None] };
     let (n, m) = (data.x.rows(), data.other().rows());
     let shape = if condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] };
-    let short = given.is_short(&data);
+    let short = given.is_short(&data, &[]);
     let out = match out {
         Some(out) => Some(out.clone()),
         // What is large is reserved and allocated by the run itself.
@@ -61,6 +62,7 @@ pub fn dense<'py>(
         given.options(shared, &tell, short).and_then(|options| run_problem(&problem, &data, &target, &options))
     })?;
     let (_, outcome) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &outcome.warnings)?;
     match (outcome.outputs.into_iter().next(), out) {
         (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
         (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),

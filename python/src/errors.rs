@@ -23,8 +23,42 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// What the command says, and what says the same in Python; the longer ones first.
+const PHRASES: &[(&str, &str)] = &[
+    ("visit all of them: cells = \"ordered\" (--ordered)", "visit all of them: .cells('ordered')"),
+    ("cells = \"cross\"", "leave out .cells(…), or the second input"),
+    ("give the inverse of a covariance: --param VI=@VI.npy", "give the inverse of a covariance: VI=…"),
+    ("--param V=@V.npy", "V=…"),
+    ("pick the coordinates with --columns x,y,z", "pick the coordinates: X[:, :3]"),
+    (
+        "pick the same columns of both with --columns, or name single ones",
+        "pick the same columns of both, or name single ones",
+    ),
+    ("or leave the column out with --columns", "or leave the column out"),
+    ("give one: --range LO HI", "give one: range=(LO, HI)"),
+    ("`zipfold devices` lists those there are", "zf.devices() lists those there are"),
+    ("`zipfold metrics`", "zf.metrics()"),
+    ("write the pair as a formula: --pair", "write the pair as a formula"),
+    (
+        "write it to an .npy file",
+        "give out=numpy.memmap(…) to cdist, or ask for what you want to know of the values: .nearest(k), .sum()",
+    ),
+    ("--metric or --pair", "a name or a formula"),
+    ("leave out --box, or write", "leave out the box, or write"),
+    ("--precision f32 for a matrix", "precision='f32' for a matrix"),
+    ("run all with the same --set and --memory", "run all with the same plan and memory"),
+    ("or start again without --resume", "or start again"),
+    ("--param unit=deg", "unit='deg'"),
+];
+
 /// `--nan skip` as `nan='skip'`, and other options of the command as names of arguments.
-fn as_arguments(text: &str) -> String {
+pub fn as_arguments(text: &str) -> String {
+    let mut text = text.to_string();
+    for (command, python) in PHRASES {
+        if text.contains(command) {
+            text = text.replace(command, python);
+        }
+    }
     let lines: Vec<String> = text.split('\n').map(line_as_arguments).collect();
     lines.join("\n")
 }
@@ -37,11 +71,21 @@ fn line_as_arguments(line: &str) -> String {
             out.push(word.to_string());
             continue;
         };
-        let valued = ["nan", "memory", "threads", "device", "precision", "k"].contains(&name);
+        let valued = ["nan", "memory", "threads", "device", "precision", "k", "metric"].contains(&name);
         match words.peek() {
             Some(value) if valued => {
+                let end = value.trim_end_matches([',', ';', '.', ')']).len();
+                let (value, tail) = value.split_at(end);
                 let number = value.parse::<f64>().is_ok();
-                out.push(if number { format!("{name}={value}") } else { format!("{name}='{value}'") });
+                out.push(if number { format!("{name}={value}{tail}") } else { format!("{name}='{value}'{tail}") });
+                words.next();
+            }
+            // `--set prune=auto`: a setting of the plan.
+            Some(setting) if name == "set" && setting.contains('=') => {
+                let end = setting.trim_end_matches([',', ';', '.', ')']).len();
+                let (setting, tail) = setting.split_at(end);
+                let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+                out.push(format!("plan={{'{key}': '{value}'}}{tail}"));
                 words.next();
             }
             // `--param h=0.5`: a parameter is an argument of its own.

@@ -9,6 +9,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use zipfold::core::pair::parse::Param;
+use zipfold::core::problem::{AxisSpec, FoldSpec};
 use zipfold::device::{Runtime, Wanted, list};
 use zipfold::{Budget, Data, Options, Progress, Result};
 
@@ -29,10 +30,16 @@ pub struct Given(
 );
 
 impl Given {
-    /// Whether the work over `data` takes less than a person notices.
-    pub fn is_short(&self, data: &Data) -> bool {
+    /// Whether the work on `folds` over `data` takes less than a person notices, and its results little memory.
+    pub fn is_short(&self, data: &Data, folds: &[FoldSpec]) -> bool {
         let (n, m, d) = (data.x.rows() as f64, data.other().rows() as f64, data.x.cols() as f64);
-        (n * m).max(n + m) * (d + 8.0) < SHORT
+        let columns = data.weights.iter().flatten().map(|w| w[0].cols().max(w[1].cols()) as f64);
+        let results = folds.iter().map(|fold| match fold {
+            FoldSpec::Nearest { k, .. } => n * *k as f64,
+            FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).product(),
+            _ => 0.0,
+        });
+        (n * m).max(n + m) * (d + 8.0) < SHORT && results.chain(columns.map(|c| c * (n + m))).all(|r| r < SHORT)
     }
     /// Told of progress.
     pub fn progress(&self) -> Option<&Py<PyAny>> {
@@ -46,7 +53,8 @@ impl Given {
     pub fn memory(&self) -> u64 {
         self.1.unwrap_or_else(available_memory)
     }
-    /// The options of a run. What is short asks for no budget unless one was given: finding what is free takes longer.
+    /// The options of a run. What is short has a budget that does not depend on the machine unless one was given: finding what is
+    /// free takes longer.
     pub fn options<'a>(
         &self,
         shared: &'a Shared,
@@ -67,6 +75,10 @@ impl Given {
     }
 }
 
+fn bins(axis: &AxisSpec) -> f64 {
+    axis.edges.as_ref().map_or(axis.bins.unwrap_or(100), Vec::len) as f64
+}
+
 /// Named numbers and vectors of a metric or formula.
 pub fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, Param>> {
     let mut out = BTreeMap::new();
@@ -85,6 +97,9 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
     }
     if let Ok(number) = value.extract::<f64>() {
         return Ok(Param::Number(number));
+    }
+    if let Ok(word) = value.extract::<String>() {
+        return Ok(Param::Word(word));
     }
     match value.extract::<Vec<f64>>() {
         Ok(numbers) => Ok(Param::Vector(numbers)),

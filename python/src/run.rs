@@ -1,7 +1,7 @@
 //! Any problem: run whole or in shares, merged, explained.
 
 use crate::array::table;
-use crate::errors::raise;
+use crate::errors::{as_arguments, raise};
 use crate::options::{Given, problem};
 use crate::results::{result, tally};
 use crate::watch::attended;
@@ -47,7 +47,7 @@ pub fn run<'py>(
     given: Given,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
-    let short = given.is_short(&data);
+    let short = given.is_short(&data, &problem.folds);
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
@@ -123,11 +123,11 @@ fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) 
 
 /// Hands what a run has to say beside its answer to Python's `warnings`.
 pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
-    let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
-    for text in warnings {
-        PyErr::warn(py, &category, &std::ffi::CString::new(text.replace('\0', " ")).unwrap_or_default(), 2)?;
+    if warnings.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let say = py.import("zipfold.errors")?.getattr("warn")?;
+    warnings.iter().try_for_each(|text| say.call1((as_arguments(text),)).map(drop))
 }
 
 /// A plan as text and as JSON, the rows of x and y, and which cells are visited.
@@ -144,7 +144,7 @@ pub fn explain<'py>(
     given: Given,
 ) -> PyResult<Explained> {
     let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
-    let done = attended(py, given.is_short(&data), None, |shared| {
+    let done = attended(py, given.is_short(&data, &problem.folds), None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         let (problem, ranges) = zipfold::ranges::foresee(&problem, &data, &options)?;
@@ -156,26 +156,36 @@ pub fn explain<'py>(
             json["range"] = serde_json::to_value(&ranges).map_err(|e| Error::internal(e.to_string()))?;
         }
         let cells = format!("{:?}", job.space.cells).to_lowercase();
-        Ok((
-            zipfold::plan::explain::explain_all(&job, &plan, &ranges),
-            json.to_string(),
-            (job.space.n, job.space.m),
-            cells,
-        ))
+        let text = zipfold::plan::explain::explain_all(&job, &plan, &ranges);
+        Ok(((text, json.to_string(), (job.space.n, job.space.m), cells), options.warnings.all()))
     })?;
-    done.map_err(|e| raise(py, &e))
+    let (explained, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    Ok(explained)
 }
 
-/// Name, aliases, options, symmetry and domain of a named pair.
-type Metric = (String, Vec<String>, Vec<String>, bool, String);
+/// A named pair: name, aliases, options, symmetry, domain, kind, least and largest value, what it is.
+type Metric = (String, Vec<String>, Vec<String>, bool, String, &'static str, (f64, f64), &'static str);
 
-/// Every named pair: name, aliases, options, whether it is symmetric, and what rows it is for.
+/// Every named pair: name, aliases, options, whether it is symmetric, what rows it is for, distance or similarity, the range of
+/// its values, and what it is in a line.
 #[pyfunction]
 pub fn metrics() -> Vec<Metric> {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();
     let all = zipfold::core::pair::named::all().iter();
     all.map(|m| {
-        (m.name.into(), words(m.aliases), words(m.options), m.symmetric, format!("{:?}", m.domain).to_lowercase())
+        let kind = if m.similarity { "similarity" } else { "distance" };
+        let domain = format!("{:?}", m.domain).to_lowercase();
+        (m.name.into(), words(m.aliases), words(m.options), m.symmetric, domain, kind, m.values, m.about)
     })
     .collect()
+}
+
+/// The refusal of a name that is no metric.
+#[pyfunction]
+pub fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
+    match zipfold::core::pair::named::require(name, &Default::default()) {
+        Err(e) => raise(py, &e),
+        Ok(_) => raise(py, &Error::internal(format!("'{name}' is a metric"))),
+    }
 }

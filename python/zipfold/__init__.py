@@ -7,7 +7,7 @@ asks any other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import typing
 
 from ._zipfold import __version__
 from .distances import cdist, metrics, pdist
@@ -21,6 +21,7 @@ from .errors import (
     ResourceError,
     TraceError,
     ZipfoldError,
+    ZipfoldWarning,
 )
 from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
 from .network import Network, infer, sum_product
@@ -37,7 +38,7 @@ from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import trace, tuple_of, where
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from .density import KernelDensity
     from .neighbors import KNeighborsTransformer, NearestNeighbors
 
@@ -69,6 +70,7 @@ __all__ = [
     "Tally",
     "TraceError",
     "ZipfoldError",
+    "ZipfoldWarning",
     "__version__",
     "cdist",
     "corr",
@@ -97,9 +99,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name in _ESTIMATORS:
         import importlib
 
         return getattr(importlib.import_module(f".{_ESTIMATORS[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # What there is to use, the names that are imported late too, and nothing that this module only imports.
+    return sorted(__all__)

@@ -1,20 +1,33 @@
 """Anything with rows of numbers as an array that the engine takes as it is.
 
-C-contiguous, aligned float32 and float64 arrays are never copied, read-only and memory-mapped ones included; also when
-they come through DLPack or a one-column Arrow buffer. Others are converted once:
+C-contiguous, aligned float32 and float64 arrays are taken where they lie, read-only and memory-mapped ones included; also
+when they come through DLPack. (What is computed in float64 of float32 rows widens them once, inside.) Others are
+converted once:
 
 ==========================  =======================================
-bool, integers              float64 (int64 beyond 2**53 is refused)
+bool, integers              float64 (beyond 2**53 they are refused)
 float16                     float32
 longdouble                  float64
 other strides, byte orders  a contiguous copy in the same precision
 Arrow tables                float64 (float32 if all columns are)
 ==========================  =======================================
+
+An object may speak several protocols. The first of these that it has decides (:func:`array` is the one place):
+
+1. NumPy arrays are themselves; masked values are refused.
+2. Sparse matrices, and arrays on a device, are refused with the remedy.
+3. Tables (``columns`` or ``column_names``, and ``__arrow_c_stream__``) but for those of pandas go column by column; a
+   column of lists of one length (embeddings) is as many columns.
+4. Arrays (``shape`` and ``ndim``, and ``__array__``: xarray, torch on the host, h5py, zarr) are asked for their array.
+5. DLPack.
+6. Arrow arrays without columns (a column of a table): the column of a table.
+7. Anything else is what ``numpy.asarray`` makes of it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +35,7 @@ import numpy as np
 from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError
 
-__all__ = ["like", "matrix", "named_rows", "rows"]
+__all__ = ["array", "like", "matrix", "named_rows", "number", "rows"]
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -38,7 +51,22 @@ def rows(data: Any, name: str) -> np.ndarray:
                 return data
         elif data.dtype is _TRUTH:
             return data.astype(_DOUBLE, "C")
-    return matrix(_array(data, name), name)
+    return matrix(array(data, name), name)
+
+
+def number(value: Any, name: str) -> float:
+    """One number: text and truth values are none, whatever ``float`` makes of them."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, (bool, np.bool_, str, bytes)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise ArrayTypeError(f"{name}: expected a number, got {value!r}")
+    try:
+        out = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArrayTypeError(f"{name}: expected a number, got {value!r}") from None
+    if isinstance(value, int) and out != value:
+        raise InputError(f"{name}: the integer {value} (limit: 2^53, beyond which float64 leaves numbers out)")
+    return out
 
 
 def like(result: np.ndarray, source: Any) -> Any:
@@ -53,22 +81,37 @@ def like(result: np.ndarray, source: Any) -> Any:
 def named_rows(data: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
     """As :func:`rows`, with the names of the columns where there are some."""
     names = _column_names(data)
-    if names is not None and hasattr(data, "column_names"):
-        columns = arrow_columns(data, name)
-        return rows(np.column_stack([numbers for _, numbers, _ in columns]), name), [c[0] for c in columns]
-    return rows(data, name), names
+    array = rows(data, name)
+    # A column of lists is many columns, which have numbers alone.
+    return array, names if names is not None and len(names) == array.shape[1] else None
 
 
-def arrow_columns(data: Any, name: str) -> list[tuple[str, np.ndarray, list[str] | None]]:
-    """The columns of anything with ``__arrow_c_stream__``: name, numbers, and the words behind them for text."""
+def arrow_columns(
+    data: Any, name: str, wanted: Sequence[int] | None = None
+) -> list[tuple[str, np.ndarray, list[str] | None]]:
+    """The columns of anything with ``__arrow_c_stream__``, or the ``wanted`` ones: name, numbers (n, or n × width for lists
+    of one length), and the words behind them for text."""
+    if hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__"):
+        raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
     try:
-        return _zipfold.arrow_columns(data.__arrow_c_stream__())
+        return _zipfold.arrow_columns(data.__arrow_c_stream__(), None if wanted is None else list(wanted))
     except TypeError as error:
         raise ArrayTypeError(f"{name}: {error}") from None
 
 
+def _stacked(data: Any, name: str) -> np.ndarray:
+    """The columns of a table side by side."""
+    columns = arrow_columns(data, name)
+    text = next((column for column, _, words in columns if words is not None), None)
+    if text is not None:
+        raise ArrayTypeError(f"{name}: column '{text}' holds text, not numbers\n  try: leave it out")
+    return np.column_stack([values for _, values, _ in columns]) if columns else np.empty((0, 0))
+
+
 def matrix(array: np.ndarray, name: str) -> np.ndarray:
     """A NumPy array as n × d numbers, C-contiguous."""
+    if array.ndim == 0:
+        raise InputError(f"{name}: expected rows of numbers, got {array.item()!r}")
     if array.ndim == 1 and array.dtype != object:
         raise InputError(f"{name}: rows of numbers are wanted, here is one dimension\n  try: {name}[:, None]")
     if array.ndim != 2:
@@ -104,7 +147,14 @@ def _check_whole(array: np.ndarray, name: str) -> None:
 
 def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
     try:
-        return array.astype(np.float64)
+        out = array.astype(np.float64)
+        for place, item in np.ndenumerate(array):
+            if isinstance(item, int) and abs(item) > 2**53:
+                where = ", ".join(str(k) for k in place)
+                raise InputError(f"{name}[{where}]: the integer {item} (limit: 2^53, beyond which float64 leaves numbers out)")
+        return out
+    except InputError:
+        raise
     except (TypeError, ValueError, OverflowError):
         pass
     for place, item in np.ndenumerate(array):
@@ -130,8 +180,8 @@ def _column_names(data: Any) -> list[str] | None:
         return None
 
 
-def _array(data: Any, name: str) -> np.ndarray:
-    """The array behind any object that says what it holds."""
+def array(data: Any, name: str) -> np.ndarray:
+    """The array behind any object that says what it holds; the module says in which order its protocols are asked."""
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         raise InputError(f"{name}: masked values\n  try: {name}.filled(numpy.nan) with nan='skip'")
     if isinstance(data, np.ndarray):
@@ -139,18 +189,66 @@ def _array(data: Any, name: str) -> np.ndarray:
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise ArrayTypeError(f"{name}: a sparse matrix\n  try: {name}.toarray()")
     _refuse_devices(data, name)
+    if hasattr(data, "data_vars"):
+        raise ArrayTypeError(f"{name}: an xarray Dataset holds several arrays\n  try: {name}['variable'], or {name}.to_dataarray().T")
+    arrow, pandas = hasattr(data, "__arrow_c_stream__"), hasattr(data, "iloc")
+    if arrow and not pandas and (hasattr(data, "columns") or hasattr(data, "column_names")):
+        return _stacked(data, name)
+    if hasattr(data, "__array__") and _is_int(getattr(data, "ndim", None)) and hasattr(data, "shape"):
+        return _asked(data, name)
     if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         return np.from_dlpack(data)
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
-        columns = arrow_columns(data, name)
-        if any(words is not None for _, _, words in columns):
-            text = next(column for column, _, words in columns if words is not None)
-            raise ArrayTypeError(f"{name}: column '{text}' holds text, not numbers\n  try: leave it out")
-        return np.column_stack([values for _, values, _ in columns]) if columns else np.empty((0, 0))
+    if arrow and not pandas or _is_arrow(data):
+        return _lone_column(data, name)
+    if hasattr(data, "collect") and hasattr(data, "lazy"):
+        raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
+    return _asked(data, name)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _is_arrow(data: Any) -> bool:
+    return type(data).__module__.split(".")[0] == "pyarrow"
+
+
+def _lone_column(data: Any, name: str) -> np.ndarray:
+    """A column without its table: of lists of one length it is rows, of numbers one dimension."""
+    if hasattr(data, "to_frame"):
+        table = data.to_frame()
+    else:
+        import pyarrow
+
+        table = pyarrow.table([data], names=["values"])
+    ((_, values, words),) = arrow_columns(table, name)
+    if words is not None:
+        raise ArrayTypeError(f"{name}: text, not numbers")
+    return values
+
+
+def _asked(data: Any, name: str) -> np.ndarray:
+    """What NumPy makes of ``data``."""
     try:
-        return np.asarray(data)
+        out = np.asarray(data)
     except ValueError as error:
-        raise InputError(f"{name}: the rows do not have the same length ({error})") from None
+        if "inhomogeneous" in str(error):
+            raise InputError(f"{name}: the rows do not have the same length ({error})") from None
+        raise InputError(f"{name}: {error}") from None
+    except (TypeError, RuntimeError) as error:
+        kind = type(data).__name__
+        remedy = f"{name}.detach()" if "grad" in str(error) else f"an array of float32 of this {kind}"
+        raise ArrayTypeError(f"{name}: NumPy makes no array of a {kind} ({error})\n  try: {remedy}") from None
+    return _of_lists(out, name) if out.dtype == object and out.ndim == 1 and len(out) else out
+
+
+def _of_lists(array: np.ndarray, name: str) -> np.ndarray:
+    """Rows of an array of arrays, as a column of embeddings of pandas is; other objects as they are."""
+    if not all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
+        return array
+    if len({len(row) for row in array}) > 1:
+        raise InputError(f"{name}: the rows do not have the same length")
+    return np.array([np.asarray(row) for row in array])
 
 
 def _refuse_devices(data: Any, name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import array as array_of
 from .arrays import numbers
 from .errors import ArrayTypeError, InputError, RequestError
 
@@ -46,9 +47,21 @@ def _side(given: Any, rows: int, what: str, words: dict[str, dict[str, int]]) ->
 
 
 def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> np.ndarray:
-    array = np.asarray(values)
-    texts = array.dtype.kind in "UT" or (array.dtype == object and all(isinstance(v, str) for v in array.flat))
+    what = f"attributes['{name}']"
+    if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    array = array_of(values, what)
+    texts = array.dtype.kind in "UT" or (array.dtype == object and any(isinstance(v, str) for v in array.flat))
     if not texts:
-        return numbers(array, f"attributes['{name}']").astype(np.float64, copy=False)
+        return numbers(array, what).astype(np.float64, copy=False)
+    odd = next((v for v in array.flat if not (isinstance(v, str) or _missing(v))), None)
+    if odd is not None:
+        raise ArrayTypeError(f"{what}: labels and the number {odd!r} (limit: one or the other)\n  try: [str(v) for v in …]")
     known = words.setdefault(name, {})
-    return np.array([known.setdefault(str(word), len(known)) for word in array.flat], np.float64).reshape(array.shape)
+    labels = [np.nan if _missing(word) else known.setdefault(str(word), len(known)) for word in array.flat]
+    return np.array(labels, np.float64).reshape(array.shape)
+
+
+def _missing(value: Any) -> bool:
+    """None, NaN and the NA of pandas: no label, which is like no other."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)

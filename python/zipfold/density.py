@@ -85,13 +85,13 @@ class KernelDensity(BaseEstimator):
         """The logarithm of the density at every row of ``X``: a float64 array."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        question = pairs(X, self._rows.view()).pair(self.metric, **(self.metric_params or {}))
+        question = pairs(X, self._rows).pair(self.metric, **(self.metric_params or {}))
         spec = question.problem["pair"]
         distance = f"({spec.get('formula') or spec['metric'] + '(x, y)'})"
         params = {**spec["params"], "h": float(self.bandwidth_)}
         total = float(len(self._rows) if self._weights is None else self._weights.sum())
         threads = max(int(self.n_jobs or 0), 0)
-        log_sum = self._log_sum(pairs(X, self._rows.view()), distance, params, threads)
+        log_sum = self._log_sum(pairs(X, self._rows), distance, params, threads)
         return log_sum - np.log(total) + _log_norm(self.kernel, self._rows.shape[1], float(self.bandwidth_))
 
     def _log_sum(self, question: Any, distance: str, params: dict[str, Any], threads: int) -> np.ndarray:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import like, numbers, rows
+from .arrays import array as array_of
+from .arrays import like, number, numbers, rows
 from .errors import ArrayTypeError, InputError, RequestError
-from .settings import checked_precision, given, quick, settings
+from .settings import HOW, checked_precision, given, quick, settings
 from .trace import trace
 
 __all__ = ["cdist", "metrics", "pdist"]
@@ -21,13 +23,19 @@ _NO_OPTIONS: dict[str, Any] = {}
 
 
 def metrics() -> dict[str, dict[str, Any]]:
-    """Every named metric and kernel: aliases, options, symmetry, and the rows it is made for.
+    """Every named metric and kernel, by name.
+
+    Each has its ``definition``; its ``kind``, ``"distance"`` (alike rows have small values) or ``"similarity"`` (large ones; its
+    ``knn`` are those of the largest); the ``range`` of its values; its ``aliases`` and ``options``; whether it is ``symmetric``;
+    and the ``rows`` it is made for: ``real``, ``nonnegative``, ``boolean`` (0 and 1), ``latlon``, ``missing`` (with NaN).
 
     >>> import zipfold as zf
     >>> zf.metrics()["minkowski"]["options"]
     ['p', 'w']
+    >>> zf.metrics()["pearson"]["kind"], zf.metrics()["pearson"]["range"]
+    ('similarity', (-1.0, 1.0))
     """
-    keys = ("aliases", "options", "symmetric", "rows")
+    keys = ("aliases", "options", "symmetric", "rows", "kind", "range", "definition")
     return {name: dict(zip(keys, row[1:], strict=True)) for name, row in _METRICS.items()}
 
 
@@ -50,8 +58,8 @@ def cdist(
     Parameters
     ----------
     XA, XB : (n, d) and (m, d) arrays of numbers
-        C-contiguous float64 and float32 arrays are not copied. Passing one array as both halves the work for symmetric
-        metrics.
+        C-contiguous float64 arrays are not copied, nor are float32 ones under ``precision="f32"``; under float64 their
+        numbers are widened once. Passing one array as both halves the work for symmetric metrics, and changes no bit.
     metric : str or callable
         A name or alias of :func:`metrics`, a formula such as ``"sum(abs(x - y))"``, or a function of two rows that
         traces into a formula.
@@ -82,10 +90,19 @@ def cdist(
     array([[5.]])
     """
     a = rows(XA, "XA")
-    b = a if XB is XA else rows(XB, "XB")
+    if XB is XA and not _looks_at_all_rows(metric, kwargs):
+        # The same bits as those of a copy, for half of the work.
+        return like(_dense(a, None, metric, kwargs, False, out, precision), XA)
+    b = rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
         raise InputError(f"XA has {a.shape[1]} columns, XB {b.shape[1]} (limit: the same number)")
-    return like(_dense(a, None if b is a else b, metric, kwargs, False, out, precision), XA)
+    return like(_dense(a, b, metric, kwargs, False, out, precision), XA)
+
+
+def _looks_at_all_rows(metric: Any, options: dict[str, Any]) -> bool:
+    """Whether the metric takes an option from the rows of both inputs together, so that rows given twice count twice."""
+    name = metric_name(metric) if isinstance(metric, str) else _scipy_name(metric) if callable(metric) else None
+    return {"seuclidean": "V", "mahalanobis": "VI"}.get(name or "", None) not in (None, *options)
 
 
 def pdist(
@@ -141,7 +158,7 @@ def _dense(
         checked_precision(precision)
     if name is not None and not kwargs:
         return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
-    how = {key: kwargs.pop(key) for key in ("threads", "memory", "device", "progress", "plan") if key in kwargs}
+    how = {key: kwargs.pop(key) for key in HOW if key in kwargs}
     name, formula, options = pair(metric, kwargs, a.shape[1])
     return _zipfold.dense(a, b, name, formula, options, condensed, out, precision, given(**how))
 
@@ -171,27 +188,46 @@ def pair(
     takes = _METRICS[name][2]
     odd = next((key for key in options if key not in takes), None)
     if odd is not None:
-        have = f"one of {', '.join(takes)}" if takes else "leave it out"
+        near = _near(odd, [*takes, *HOW])
+        have = near or (f"one of {', '.join(takes)}" if takes else "leave it out")
         raise ArrayTypeError(f"the metric '{name}' takes no option '{odd}'\n  try: {have}")
     return name, None, {key: parameter(key, value) for key, value in options.items() if value is not None}
 
 
-def _unknown(metric: str) -> None:
+def _near(name: str, known: list[str]) -> str:
     import difflib
 
+    near = difflib.get_close_matches(name, known, 1)
+    return f"{near[0]}=…" if near else "threads=…" if name in ("n_jobs", "njobs", "workers") else ""
+
+
+def _unknown(metric: str) -> NoReturn:
+    import difflib
+
+    said = str(_zipfold.unknown_metric(metric)).partition("\n  try: ")[2]
     near = difflib.get_close_matches(metric.lower(), _NAMES, 1)
-    remedy = f"'{near[0]}'" if near else f"one of {', '.join(_METRICS)}"
+    # A name of another field has a remedy of its own; what is only near in letters may be something else.
+    meant = said if said and not re.fullmatch(r"'\w+'", said) and not said.startswith("a metric") else ""
+    remedy = meant or (f"'{near[0]}'" if near else f"one of {', '.join(_METRICS)}")
     raise RequestError(f"metric: Unknown Distance Metric: {metric}\n  try: {remedy}")
 
 
 def parameter(name: str, value: Any) -> Any:
-    """A number, or an array of numbers flattened in row-major order."""
+    """A number, an array of numbers flattened in row-major order, or a word, such as a unit."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    array = np.asarray(value)
+        return number(value, name)
+    array = array_of(value, name)
     if array.ndim == 0 and array.dtype.kind in "biuf":
         return float(array)
+    if array.shape == (1,) and name in _SINGLE:
+        return float(array[0])
     return numbers(array, name).astype(np.float64, copy=False).ravel()
+
+
+#: Options of one number, which an array of one number is too.
+_SINGLE = ("gamma", "coef0", "degree", "p", "base", "radius")
 
 
 def _scipy_name(metric: Callable[..., Any]) -> str | None:

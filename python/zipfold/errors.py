@@ -5,6 +5,10 @@ Messages say what is wrong, where, the limit and a remedy.
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+
 __all__ = [
     "ArrayTypeError",
     "DeviceError",
@@ -15,6 +19,8 @@ __all__ = [
     "ResourceError",
     "TraceError",
     "ZipfoldError",
+    "ZipfoldWarning",
+    "warn",
 ]
 
 
@@ -52,3 +58,18 @@ class InternalError(ZipfoldError, RuntimeError):
 
 class Interrupted(ZipfoldError, RuntimeError):
     """A run was stopped before its end."""
+
+
+class ZipfoldWarning(UserWarning):
+    """Something that a person should know although the answer stands."""
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def warn(text: str) -> None:
+    """A warning of the engine, at the line of the caller's code that asked."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, ZipfoldWarning, stacklevel=level)

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import named_rows, numbers
+from .arrays import array as array_of
+from .arrays import named_rows, number, numbers, rows
 from .attributes import Attributes, of_sides
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
-from .results import Plan, Tally, of_fold
+from .results import Plan, Same, Tally, of_fold
 from .settings import checked_precision, given, settings
 from .trace import trace
 
@@ -113,11 +114,13 @@ class fold:
         return fold.reduce("softmax", axis=axis, weights=weights)
 
     @staticmethod
-    def nearest(k: int, *, largest: bool = False) -> Fold:
-        """The ``k`` nearest (or farthest) of every row, ties by index."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+    def nearest(k: int, *, largest: bool | None = None) -> Fold:
+        """The ``k`` nearest of every row, ties by index: those of the ``largest`` values or of the smallest; unless said,
+        the largest of a similarity (``zf.metrics()[name]["kind"]``), the smallest of anything else."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k < 2**63:
             raise RequestError(f"k: {k!r} neighbours (limit: a whole number from 1)")
-        return Fold({"kind": "nearest", "k": int(k), "largest": bool(largest)})
+        spec: dict[str, Any] = {"kind": "nearest", "k": int(k)}
+        return Fold(spec if largest is None else spec | {"largest": bool(largest)})
 
     @staticmethod
     def histogram(
@@ -166,20 +169,24 @@ def _axis(given: dict[str, Any]) -> dict[str, Any]:
     axis: dict[str, Any] = {"value": given["value"]} if "value" in given else {}
     edges = given.get("edges", None if np.ndim(bins) == 0 else bins)
     if edges is not None:
-        return axis | {"edges": numbers(np.asarray(edges), "edges").astype(np.float64).tolist()}
+        return axis | {"edges": numbers(array_of(edges, "edges"), "edges").astype(np.float64).ravel().tolist()}
+    if isinstance(bins, str):
+        raise RequestError(f"bins: {bins!r} (limit: a whole number from 1, or edges)\n  try: numpy.histogram_bin_edges of a sample")
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise RequestError(f"bins: {bins!r} (limit: a whole number from 1, or edges)")
     axis["bins"] = int(bins)
     if limits is not None:
-        low, high = (float(v) for v in limits)
+        if isinstance(limits, str) or np.ndim(limits) != 1 or len(limits) != 2:
+            raise RequestError(f"range: {limits!r} (limit: two numbers)\n  try: range=(0, 1)")
+        low, high = (number(v, "range") for v in limits)
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise RequestError(f"range: {low} to {high} (limit: finite, ascending)")
         axis["range"] = [low, high]
     return axis
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Outcome(Same):
     """What a run gave: ``results`` by fold, the ``plan`` that ran, the ``tally`` of pairs, ``seconds``."""
 
     results: tuple[Any, ...]
@@ -197,8 +204,10 @@ class Pairs:
     """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
 
     def __init__(self, x: Any, y: Any = None, names: Any = None, attributes: Any = None) -> None:
+        if isinstance(y, (int, float, np.number)) and np.ndim(y) == 0:
+            raise InputError(f"Y: expected rows, got the number {y}\n  try: k={y}")
         self._x = named_rows(x, "X")
-        self._y = None if y is None or y is x else named_rows(y, "Y")
+        self._y = None if y is None else named_rows(y, "Y")
         if names is not None:
             both = names if isinstance(names, tuple) else (names, names)
             self._x = (self._x[0], _column_names(both[0], self._x[0], "X"))
@@ -210,6 +219,15 @@ class Pairs:
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
         self._weights: tuple[tuple[np.ndarray, np.ndarray] | None, ...] = ()
+        #: Whether the weights of a fold have columns, if only one, so that its result has them too.
+        self._tall: tuple[bool, ...] = ()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Buffers that travelled beside a pickle may lie anywhere: rows are made again where they are not aligned.
+        self.__dict__.update(state)
+        self._x, self._y = _aligned(self._x), _aligned(self._y)
+        self._beside = (_aligned(self._beside[0]), _aligned(self._beside[1]))
+        self._weights = tuple(w and (rows(w[0], "weights"), rows(w[1], "weights")) for w in self._weights)
 
     def _with(self, **fields: Any) -> Pairs:
         other = object.__new__(Pairs)
@@ -241,22 +259,26 @@ class Pairs:
                [0.607, 1.   ]])
         """
         metric, formula, bound = pair_of(pair, params, self._dim(), self._names(), self._attributes())
-        bound = {key: v if isinstance(v, float) else np.asarray(v, float).tolist() for key, v in bound.items()}
+        bound = {key: v if isinstance(v, (float, str)) else np.asarray(v, float).tolist() for key, v in bound.items()}
         spec = {"metric": metric} if metric is not None else {"formula": formula}
         return self._with(pair={**spec, "params": bound})
 
     def periodic(self, box: Any) -> Pairs:
-        """Differences by the minimum image in a box: 1 to 3 lengths, 3 lengths and 3 angles in degrees, or 3 × 3 vectors."""
-        array = numbers(np.asarray(box), "box").astype(np.float64).ravel()
+        """Differences by the minimum image in a box: a length for all sides, 1 to 3 lengths, 3 lengths and 3 angles in degrees,
+        or 3 × 3 vectors."""
+        array = numbers(array_of(box, "box"), "box").astype(np.float64).ravel()
+        if np.ndim(box) == 0:
+            array = np.repeat(array, self._dim())
         if not np.isfinite(array).all():
             raise InputError(f"box: {array.tolist()} (limit: finite numbers)")
         return self._with(box=array.tolist())
 
     def near(self, cutoff: float) -> Pairs:
         """Only pairs of rows at most this far apart (by Euclidean distance, in the box if there is one)."""
-        if not float(cutoff) > 0:
+        near = number(cutoff, "cutoff")
+        if not near > 0:
             raise RequestError(f"cutoff: {cutoff} (limit: more than 0)")
-        return self._with(near=float(cutoff))
+        return self._with(near=near)
 
     def cells(self, cells: str) -> Pairs:
         """Which pairs: ``cross``, ``triangle`` (i < j), ``diagonal`` (i <= j), ``ordered`` (i != j), ``square`` (all)."""
@@ -271,12 +293,18 @@ class Pairs:
         return self._with(nan=policy)
 
     def precision(self, precision: str) -> Pairs:
-        """``f32`` or ``f64`` for matrices; everything else is always exact in f64."""
+        """``"f32"`` or ``"f64"``: in which the values of matrices, sums, means, log-sum-exps and softmax are computed.
+
+        Unless said, in that of the rows: a sum over float32 rows has values in float32, also where these are a condition
+        (``sum`` of ``"euclidean(x, y) < 1"``). Histograms, ``select``, ``nearest``, ``min``, ``max``, ``argmin``, ``argmax`` and
+        ``count`` of what they decide compare the values in float64, whatever this says.
+        """
         return self._with(precision=checked_precision(precision))
 
     def fold(self, *folds: Fold) -> Pairs:
         """Keeps what the folds say, all of them in one sweep over the pairs."""
-        specs, weights = [], []
+        specs: list[dict[str, Any]] = []
+        weights, tall = [], []
         params = dict(self._problem.get("pair", {}).get("params", {}))
         for one in folds:
             if not isinstance(one, Fold):
@@ -291,8 +319,10 @@ class Pairs:
                 spec["weights"] = "weights"
             specs.append(spec)
             weights.append(self._checked(one.weights))
+            tall.append(one.weights is not None and np.ndim(one.weights[0]) == 2)
         other = self._with(folds=[*self._problem["folds"], *specs])
         other._weights = (*self._weights, *weights)
+        other._tall = (*self._tall, *tall)
         if params:
             other._problem["pair"] = {**self._problem["pair"], "params": params}
         return other
@@ -350,7 +380,7 @@ class Pairs:
         """Adds :meth:`fold.softmax`."""
         return self.fold(fold.reduce("softmax", axis=axis, weights=weights))
 
-    def nearest(self, k: int, *, largest: bool = False) -> Pairs:
+    def nearest(self, k: int, *, largest: bool | None = None) -> Pairs:
         """Adds :meth:`fold.nearest`."""
         return self.fold(fold.nearest(k, largest=largest))
 
@@ -383,7 +413,7 @@ class Pairs:
     def outcome(self, *, progress: Any = False, **how: Any) -> Outcome:
         """As :meth:`run`, with the plan, the tally of pairs and the time."""
         raw = _zipfold.run(self._text(), *self._arguments(), given(progress=progress, **how))
-        return _outcome(raw)
+        return _outcome(raw, self._tall)
 
     def _text(self) -> str:
         """The problem as JSON, in the precision in force unless it has its own."""
@@ -405,15 +435,21 @@ class Pairs:
 
 
 def _weight_rows(weights: Any) -> np.ndarray:
-    array = numbers(np.asarray(weights), "weights")
+    array = numbers(array_of(weights, "weights"), "weights")
     if array.ndim not in (1, 2):
         raise InputError(f"weights: {array.ndim} dimensions (limit: one weight, or one row of weights, for each row)")
-    return array.reshape(len(array), -1)
+    return array[:, None] if array.ndim == 1 else array
 
 
-def _outcome(raw: dict[str, Any]) -> Outcome:
+def _aligned(side: Any) -> Any:
+    """Rows, with what stands beside them, that the engine takes."""
+    return side and (rows(side[0], "rows"), *side[1:])
+
+
+def _outcome(raw: dict[str, Any], tall: tuple[bool, ...]) -> Outcome:
     problem, tally = json.loads(raw["problem"]), Tally(**raw["tally"])
-    results = [of_fold(s, r, raw["shape"], tally) for s, r in zip(problem["folds"], raw["results"], strict=True)]
+    folds = zip(problem["folds"], raw["results"], tall, strict=True)
+    results = [of_fold(spec, result, raw["shape"], tally, columns) for spec, result, columns in folds]
     return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["cells"], raw["seconds"])
 
 
@@ -427,7 +463,7 @@ def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
 def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -> Pairs:
     """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
 
-    Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
+    One input is said by leaving ``Y`` out: ``pairs(X, X)`` is ``pairs(X, X.copy())``, all rows with all rows. Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
     a tuple of those of ``X`` and of ``Y``. See :class:`Pairs` for what follows.
 
     Parameters
@@ -493,5 +529,5 @@ def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
     array([4., 3., 5.])
     """
     raw = _zipfold.merge([bytes(part) for part in parts], *question._arguments(), given(**how))
-    results = _outcome(raw).results
+    results = _outcome(raw, question._tall).results
     return results[0] if len(results) == 1 else results

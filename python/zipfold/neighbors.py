@@ -57,7 +57,7 @@ class _Neighbors(BaseEstimator):
             if X.dtype != self._fit_X.dtype:
                 X = X.astype(np.float64)
         options = self.effective_metric_params_
-        question = pairs(self._fit_X) if own else pairs(X, self._fit_X.view())
+        question = pairs(self._fit_X) if own else pairs(X, self._fit_X)
         return question.pair(self.effective_metric_, **options)
 
     def _threads(self) -> int:
@@ -80,7 +80,7 @@ class _Neighbors(BaseEstimator):
             raise ValueError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {most}, n_samples = {n}"
             )
-        found = question.nearest(int(k)).run(threads=self._threads())
+        found = question.nearest(int(k), largest=False).run(threads=self._threads())
         indices = found.indices.astype(np.intp, copy=False)
         return (found.distances, indices) if return_distance else indices
 
@@ -97,11 +97,9 @@ class _Neighbors(BaseEstimator):
         question = self._question(X)
         if not isinstance(radius, Real) or radius < 0:
             raise ValueError(f"Expected radius >= 0. Got {radius}")
-        spec = question.problem["pair"]
-        formula = spec.get("formula") or f"{spec['metric']}(x, y)"
         if X is None:
             question = question.cells("ordered")
-        found = question.select(f"({formula}) <= {float(radius)!r}", formula).run(threads=self._threads())
+        found = question.select(f"value <= {float(radius)!r}", "value").run(threads=self._threads())
         n = len(question._x[0])
         starts = np.searchsorted(found.i, np.arange(n + 1))
         order = np.lexsort((found.values, found.i)) if sort else slice(None)

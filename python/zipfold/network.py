@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import numbers
+from .arrays import array as array_of
+from .arrays import number, numbers
 from .errors import ArrayTypeError, InputError, RequestError
 from .results import Marginals
-from .settings import memory_bytes, settings
+from .settings import memory_bytes, settings, threads_of
 
 __all__ = ["Network", "infer", "sum_product"]
 
@@ -60,7 +61,7 @@ def infer(
     precision : "f64" or "f32"
     order_seconds, time_limit : float
         Seconds for the search of an order, and predicted seconds beyond which a network is refused.
-    keep : sequence of variables
+    keep : sequence of variables, or one
         Those of "mmap" and "sum".
     samples, seed : int
         How many samples, and where their random numbers start.
@@ -94,7 +95,7 @@ def infer(
     now = settings()
     question: dict[str, Any] = {
         "task": str(task).lower(),
-        "keep": [str(variable) for variable in keep],
+        "keep": [str(variable) for variable in ([keep] if isinstance(keep, (str, int)) else keep)],
         "samples": int(samples),
         "evidence": path,
         "observed": observed,
@@ -102,8 +103,8 @@ def infer(
         "memory": now.memory if memory is None else memory_bytes(memory),
         "seed": int(seed),
         "order_seconds": order_seconds,
-        "time_limit": float(time_limit),
-        "threads": now.threads if threads is None else int(threads),
+        "time_limit": number(time_limit, "time_limit"),
+        "threads": now.threads if threads is None else threads_of(threads),
     }
     return _answer(question["task"], _zipfold.infer(_model(model), question))
 
@@ -161,7 +162,7 @@ def _arrays(network: Network) -> tuple[Any, ...]:
     cards: dict[int, int] = {}
     factors = []
     for at, (table, scope) in enumerate(zip(network.tables, network.scopes, strict=True)):
-        array = numbers(np.asarray(table), f"table {at}").astype(np.float64)
+        array = numbers(array_of(table, f"table {at}"), f"table {at}").astype(np.float64)
         numbered = [_variable(v, index, at) for v in scope]
         if array.ndim != len(numbered):
             raise InputError(f"table {at}: {array.ndim} axes for {len(numbered)} variables")
@@ -169,6 +170,8 @@ def _arrays(network: Network) -> tuple[Any, ...]:
             if cards.setdefault(variable, card) != card:
                 have = cards[variable]
                 raise InputError(f"table {at}: variable {variable} has {card} states here and {have} elsewhere")
+        if network.bayes:
+            _check_child(array, scope, at)
         factors.append((numbered, array.ravel().tolist()))
     count = len(names) if names is not None else max(cards, default=-1) + 1
     missing = [v for v in range(count) if v not in cards]
@@ -179,6 +182,30 @@ def _arrays(network: Network) -> tuple[Any, ...]:
     if names is None and states is not None:
         names = [str(v) for v in range(count)]
     return (network.bayes, sizes, names, states, factors)
+
+
+#: How far a row of a conditional table may be from a sum of 1.
+_ROUNDED = 1e-3
+
+
+def _check_child(table: np.ndarray, scope: Sequence[Any], at: int) -> None:
+    """The probabilities of the child, the last variable, sum to one for every state of the others."""
+    sums = table.sum(axis=-1)
+    off = abs(sums - 1)
+    if not (off > _ROUNDED).any():
+        return
+    place = tuple(int(k) for k in np.unravel_index(int(off.argmax()), sums.shape))
+    row = ", ".join(map(str, (*place, ":")))
+    for axis in range(table.ndim - 1):
+        if (abs(table.sum(axis=axis) - 1) <= _ROUNDED).all():
+            remedy = f"numpy.moveaxis(table, {axis}, -1), and '{scope[-1]}' where '{scope[axis]}' stands in the scope"
+            break
+    else:
+        remedy = "tables whose rows sum to 1, or bayes=False for factors"
+    raise InputError(
+        f"table {at}: the row [{row}] of the child '{scope[-1]}' sums to {sums[place]:.6g} (limit: 1, the child is the last axis)\n"
+        f"  try: {remedy}"
+    )
 
 
 def _variable(variable: Any, index: dict[str, int], table: int) -> int:
@@ -278,6 +305,6 @@ def sum_product(
     now = settings()
     limit = now.memory if memory is None else memory_bytes(memory)
     kept = [_variable(variable, {}, -1) for variable in keep]
-    values = _zipfold.sum_product(semiring, cards, factors, kept, limit, now.threads if threads is None else int(threads))
+    values = _zipfold.sum_product(semiring, cards, factors, kept, limit, now.threads if threads is None else threads_of(threads))
     out = values.reshape([cards[v] for v in kept])
     return out != 0 if semiring == "or-and" else out

@@ -15,7 +15,7 @@ from .arrays import like, rows
 from .distances import pair
 from .errors import ArrayTypeError, InputError, RequestError, ResourceError
 from .lazy import pairs
-from .settings import given, settings
+from .settings import HOW, given, settings
 
 __all__ = [
     "pairwise_distances",
@@ -28,7 +28,6 @@ __all__ = [
 _DISTANCES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock", "matching": "hamming"}
 _KERNELS = {"cosine": "cosine_similarity", "poly": "polynomial"}
 _KERNEL_NAMES = "additive_chi2 chi2 cosine laplacian linear poly polynomial rbf sigmoid".split()
-_HOW = ("threads", "memory", "progress", "plan", "device")
 
 
 def _rows(data: Any, name: str) -> np.ndarray:
@@ -66,7 +65,7 @@ def _check_finite(array: np.ndarray, name: str) -> None:
 
 
 def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str, Any]) -> np.ndarray:
-    how = {key: options.pop(key) for key in _HOW if key in options}
+    how = {key: options.pop(key) for key in HOW if key in options}
     metric = _squared(metric, options)
     name, formula, bound = pair(metric, options, a.shape[1])
     precision = "f32" if a.dtype == np.float32 else "f64"
@@ -123,7 +122,7 @@ def pairwise_distances(
     metric = _DISTANCES.get(metric, metric) if isinstance(metric, str) else metric
     a, b = _checked(X, Y, ensure_all_finite is not True or metric == "nan_euclidean")
     out = _matrix(a, b, metric, _derived(a, b, metric, kwds) | _threads(n_jobs, kwds))
-    if b is None and metric in ("cosine", "correlation"):
+    if Y is None and metric in ("cosine", "correlation"):
         # One minus a similarity that rounds: a row is at no distance from itself.
         np.fill_diagonal(out, 0)
     return like(out, X)
@@ -208,7 +207,7 @@ def pairwise_kernels(
             raise RequestError(f"metric: Unknown kernel '{metric}'\n  try: one of {', '.join(_KERNEL_NAMES)}")
         metric = _KERNELS.get(metric, metric)
         if filter_params:
-            takes = next((row[2] for row in _zipfold.metrics() if row[0] == metric), [])
+            takes = next((row[2] for row in _zipfold.metrics() if row[0] == metric), []) + [*HOW]
             kwds = {key: value for key, value in kwds.items() if key in takes}
     a, b = _checked(X, Y, False)
     if metric in ("chi2", "additive_chi2") and any(m is not None and m.size and m.min() < 0 for m in (a, b)):
@@ -261,8 +260,8 @@ def pairwise_distances_argmin_min(
         a, b = (a if b is None else b), a
     options = dict(metric_kwargs or {})
     metric = _squared(metric, options)
-    question = pairs(a, a.view() if b is None or b is a else b).pair(metric, **options).nan("propagate")
-    found = question.nearest(1).run()
+    question = pairs(a, a if b is None else b).pair(metric, **options).nan("propagate")
+    found = question.nearest(1, largest=False).run()
     return found.indices[:, 0].astype(np.intp, copy=False), found.distances[:, 0].astype(a.dtype, copy=False)
 
 

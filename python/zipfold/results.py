@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import html
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,27 @@ def _need(module: str) -> Any:
         raise ImportError(f"this needs {name}\n  try: pip install {name}") from None
 
 
+class Same:
+    """Results are equal where all that they hold is, NaN and NaN too."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        fields = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_equal(one, other) for one, other in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return bool(a == b)
+
+
 @dataclasses.dataclass(frozen=True)
 class Tally:
     """What happened to the pairs: ``counted``, left out as ``far`` or ``nan``; together they are all there are."""
@@ -38,8 +61,8 @@ class Tally:
 _MOST_TILES = 48
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan(Same):
     """How a problem is run: ``text`` for people, ``fields`` for programs; ``shape`` is the rows of x and of y, ``space``
     which of their pairs are visited (``cross``, ``triangle``, ``diagonal``, ``ordered``, ``square``)."""
 
@@ -91,8 +114,8 @@ class Plan:
         return f"<div>{grid(self.tiles(), self.shape)}<table>{cells}</table></div>"
 
 
-@dataclasses.dataclass(frozen=True)
-class Histogram:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Histogram(Same):
     """Counts of pairs by value.
 
     ``counts`` are exact (uint64), ``edges`` the bin edges (one array per axis for several axes), ``under`` and ``over``
@@ -160,8 +183,8 @@ class Histogram:
         return f"<div>{picture}<div>{words}</div></div>"
 
 
-@dataclasses.dataclass(frozen=True)
-class Neighbours:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbours(Same):
     """The k nearest of every row: ``indices`` (int64) and ``distances``, n × k, nearest first, ties by index.
 
     Where a row has fewer than k, the index is −1 and the distance NaN. Unpacks as ``distances, indices``, in
@@ -217,8 +240,8 @@ class Neighbours:
         return f"<div>{curve(self._farthest())}<div>{words}</div></div>"
 
 
-@dataclasses.dataclass(frozen=True)
-class Matches:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matches(Same):
     """The pairs of rows where a condition holds: ``i``, ``j`` (int64, sorted) and ``values`` where asked for."""
 
     i: np.ndarray
@@ -265,15 +288,31 @@ class Matches:
         return f"<div>{curve(np.sort(per_row))}<div>{words}</div></div>"
 
 
-@dataclasses.dataclass(frozen=True)
-class Marginals:
-    """Posterior probabilities by variable and state, and ``log10`` of the probability of the evidence."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Marginals(Same, Mapping[str, dict[str, float]]):
+    """Posterior probabilities by variable and state, and ``log10`` of the probability of the evidence.
+
+    A mapping: ``m["lung"]["yes"]``, ``list(m)``, ``len(m)``, ``"lung" in m``, ``m.items()``.
+    """
 
     probabilities: dict[str, dict[str, float]]
     log10: float
 
     def __getitem__(self, variable: str | int) -> dict[str, float]:
-        return self.probabilities[str(variable)]
+        try:
+            return self.probabilities[str(variable)]
+        except KeyError:
+            near = difflib.get_close_matches(str(variable), self.probabilities, 1)
+            raise KeyError(f"no variable '{variable}'" + (f", try '{near[0]}'" if near else "")) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.probabilities)
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def __contains__(self, variable: object) -> bool:
+        return str(variable) in self.probabilities
 
     def to_pandas(self) -> Any:
         """A DataFrame with ``variable``, ``state`` and ``probability``."""
@@ -310,13 +349,13 @@ def matrix_shape(kind: str, shape: tuple[int, int]) -> tuple[int, ...]:
     return (shape[0] * (shape[0] - 1) // 2,)
 
 
-def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally) -> Any:
-    """The result of one fold, from the arrays that the compiled half gave."""
+def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally, columns: bool) -> Any:
+    """The result of one fold, from the arrays that the compiled half gave; ``columns`` says that its weights have columns."""
     kind = spec["kind"]
     if kind in ("matrix", "condensed"):
         return raw["values"].reshape(matrix_shape(kind, shape))
     if kind == "reduce":
-        return _rows(spec, raw)
+        return _rows(spec, raw, columns)
     if kind == "nearest":
         k = spec["k"]
         return Neighbours(raw["indices"].reshape(-1, k), raw["values"].reshape(-1, k), shape[1])
@@ -328,11 +367,11 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
     return Matches(raw["i"], raw["j"], raw["values"] if spec.get("value") else None, shape, tally)
 
 
-def _rows(spec: dict[str, Any], raw: dict[str, Any]) -> Any:
+def _rows(spec: dict[str, Any], raw: dict[str, Any], columns: bool) -> Any:
     values = raw["values"]
     if spec["op"] in ("argmin", "argmax", "count"):
         values = values.astype(np.int64)
-    if raw["width"] != 1:
+    if columns or raw["width"] != 1:
         values = values.reshape(-1, raw["width"])
     if spec.get("along") == "all":
         return values[0]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import difflib
+import inspect
+import operator
 import os
 import re
 import sys
@@ -15,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from . import _zipfold
-from .errors import RequestError
+from .errors import ArrayTypeError, RequestError
 
 __all__ = ["Device", "Settings", "devices", "settings", "using"]
 
@@ -80,11 +83,9 @@ def memory_bytes(memory: int | float | str | None) -> int | None:
     return int(memory)
 
 
-def _threads(threads: int | str) -> int:
-    try:
-        number = int(threads)
-    except (TypeError, ValueError):
-        number = -1
+def threads_of(threads: int) -> int:
+    """A number of threads, 0 for all."""
+    number = -1 if isinstance(threads, bool) or not hasattr(threads, "__index__") else operator.index(threads)
     if not 0 <= number <= 65536:
         raise RequestError(f"threads: {threads!r} (limit: 0 for all, or a number up to 65536)\n  try: threads=0")
     return number
@@ -105,12 +106,27 @@ def checked_precision(precision: str | None) -> str | None:
 
 
 def _environment() -> Settings:
-    threads = _threads(os.environ.get("ZIPFOLD_THREADS") or 0)
-    memory = memory_bytes(os.environ.get("ZIPFOLD_MEMORY") or None)
-    return Settings(threads, memory, _device(os.environ.get("ZIPFOLD_DEVICE") or "auto"))
+    threads, memory, device = (os.environ.get(f"ZIPFOLD_{name}") for name in ("THREADS", "MEMORY", "DEVICE"))
+    try:
+        number = int(threads) if threads and threads.strip().isdecimal() else threads
+        return Settings(threads_of(number or 0), memory_bytes(memory or None), _device(device or "auto"))  # type: ignore[arg-type]
+    except RequestError as error:
+        text = f"{error}".split("\n")[0]
+        raise RequestError(f"an environment variable ZIPFOLD_… is not understood: {text}\n  try: unset it, or correct it") from None
 
 
-_current: contextvars.ContextVar[Settings] = contextvars.ContextVar("zipfold_settings", default=_environment())
+#: None until the environment was read: a variable that means nothing is an error of the first call, not of the import.
+_current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar("zipfold_settings", default=None)
+_FROM_ENVIRONMENT: list[Settings] = []
+
+
+def _now() -> Settings:
+    now = _current.get()
+    if now is not None:
+        return now
+    if not _FROM_ENVIRONMENT:
+        _FROM_ENVIRONMENT.append(_environment())
+    return _FROM_ENVIRONMENT[0]
 
 
 def settings() -> Settings:
@@ -120,7 +136,7 @@ def settings() -> Settings:
     >>> zf.settings().device
     'auto'
     """
-    return _current.get()
+    return _now()
 
 
 @contextlib.contextmanager
@@ -158,9 +174,9 @@ def using(
     ...     zf.settings().threads
     1
     """
-    before = _current.get()
+    before = _now()
     now = Settings(
-        before.threads if threads is None else _threads(threads),
+        before.threads if threads is None else threads_of(threads),
         before.memory if memory is None else memory_bytes(memory),
         before.device if device is None else _device(device),
         before.precision if precision is None else checked_precision(precision),
@@ -180,26 +196,63 @@ def given(
     plan: dict[str, str] | None = None,
     shard: tuple[int, int] | None = None,
     progress: bool | Callable[[int, int], object] = False,
+    **unknown: Any,
 ) -> Given:
     """The arguments of one call over the settings in force."""
-    now = _current.get()
-    if shard is not None:
-        index, parts = shard
-        if not 0 <= index < parts:
-            raise RequestError(f"shard: share {index} of {parts} (limit: 0 <= index < parts)\n  try: shard=(0, {max(parts, 1)})")
+    if unknown:
+        check_how(unknown)
+    now = _now()
+    if plan is not None and not (hasattr(plan, "items") and all(isinstance(key, str) for key in plan)):
+        raise RequestError(f"plan: {plan!r} (limit: a dict of settings)\n  try: plan={{'prune': 'off'}}")
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise RequestError(f"progress: {progress!r} (limit: True, or a function of pairs done and pairs in all)\n  try: progress=True")
     return (
-        now.threads if threads is None else _threads(threads),
+        now.threads if threads is None else threads_of(threads),
         now.memory if memory is None else memory_bytes(memory),
         {key: str(value) for key, value in plan.items()} if plan else None,
-        shard,
+        None if shard is None else _share(shard),
         Bar() if progress is True else (progress or None),
         now.device if device is None else _device(device),
     )
 
 
+#: What every call takes beside its own arguments.
+HOW = ("threads", "memory", "device", "plan", "progress")
+#: Names of other libraries for arguments of ours.
+_MEANT = {
+    "n_jobs": "threads", "njobs": "threads", "workers": "threads", "num_threads": "threads", "nthreads": "threads",
+    "verbose": "progress", "n_neighbors": "k", "bin": "bins", "edges": "bins", "nbins": "bins", "r": "within", "radius": "within",
+    "eps": "within", "threshold": "within", "distance": "metric", "on": "where", "boxsize": "box", "period": "box",
+}  # fmt: skip
+
+
+def check_how(how: dict[str, Any], own: Callable[..., Any] | None = None) -> None:
+    """Refuses keywords that neither ``own`` nor every call takes, and names the one that was meant."""
+    known = [*HOW]
+    if own is not None:
+        known += [name for name, p in inspect.signature(own).parameters.items() if p.kind is not p.VAR_KEYWORD]
+    for name in how:
+        if name in known or (own is None and name == "shard"):
+            continue
+        near = [_MEANT[name]] if _MEANT.get(name) in known else difflib.get_close_matches(name, known, 1)
+        more = f"{near[0]}=…" if near else f"one of {', '.join(known)}"
+        where = f"{own.__name__} takes" if own is not None else "there is"
+        raise ArrayTypeError(f"{name}: {where} no argument '{name}'\n  try: {more}")
+
+
+def _share(shard: Any) -> tuple[int, int]:
+    try:
+        index, parts = (operator.index(v) for v in shard)
+    except (TypeError, ValueError):
+        raise RequestError(f"shard: {shard!r} (limit: two whole numbers, index and parts)\n  try: shard=(0, 2)") from None
+    if not 0 <= index < parts:
+        raise RequestError(f"shard: share {index} of {parts} (limit: 0 <= index < parts)\n  try: shard=(0, {max(parts, 1)})")
+    return index, parts
+
+
 def quick() -> Given:
     """As :func:`given` without arguments."""
-    now = _current.get()
+    now = _now()
     return (now.threads, now.memory, None, None, None, now.device)
 
 

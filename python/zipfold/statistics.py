@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import named_rows
-from .errors import InputError, RequestError
+from .arrays import named_rows, number
+from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import pairs
 from .results import Histogram, Matches, Neighbours
+from .settings import check_how
 
 __all__ = ["corr", "knn", "pair_histogram", "similarity_join"]
 
@@ -34,7 +35,7 @@ def pair_histogram(
     params: dict[str, Any] | None = None,
     **how: Any,
 ) -> Histogram:
-    """Exact counts of pairs by distance: i < j of ``X``, or all pairs of ``X`` and ``Y``.
+    """Exact counts of pairs by distance: i < j of ``X``, or all pairs of ``X`` and ``Y`` (also of ``X`` and ``X``).
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def pair_histogram(
     metric
         A name, a formula, or a function of two rows, with ``params``.
     box
-        A periodic box: lengths, or lengths and angles in degrees; differences are by the minimum image.
+        A periodic box: one length for all sides, lengths, or lengths and angles in degrees; differences are by the minimum image.
     weights
         One number per row, or a tuple of two such arrays for ``X`` and ``Y``; a pair weighs the product.
     mean : bool
@@ -71,6 +72,7 @@ def pair_histogram(
     >>> zf.pair_histogram([[0.0], [1.0], [3.0]], bins=3, range=(0, 3)).counts
     array([0, 1, 2], dtype=uint64)
     """
+    check_how(how, pair_histogram)
     question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
     if box is not None:
         question = question.periodic(box)
@@ -92,7 +94,7 @@ def similarity_join(
 ) -> Matches:
     """All pairs of rows whose value is at most ``within``, or at least ``at_least``; i < j of ``X`` alone.
 
-    Nothing is truncated: memory is asked for as matches come, and refused when the limit is met.
+    A pair whose distance is ``within`` to the last bit, as another function of zipfold gave it, is one of them. Nothing is truncated: memory is asked for as matches come, and refused when the limit is met.
 
     Parameters
     ----------
@@ -124,14 +126,16 @@ def similarity_join(
     >>> found.i, found.j, found.values
     (array([0, 1]), array([1, 2]), array([1., 2.]))
     """
+    check_how(how, similarity_join)
     if (within is None) == (at_least is None):
         raise RequestError("one of within and at_least is wanted\n  try: within=0.5")
-    bound = float(within if within is not None else at_least)  # type: ignore[arg-type]
+    name, given = ("within", within) if within is not None else ("at_least", at_least)
+    bound = number(given, name)
+    if np.isnan(bound):
+        raise RequestError(f"{name}: {bound} (limit: a number)")
     question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
-    pair = question.problem["pair"]
-    formula = pair.get("formula") or f"{pair['metric']}(x, y)"
     sign = "<=" if within is not None else ">="
-    return question.select(f"({formula}) {sign} {bound!r}", formula if value else None).run(**how)
+    return question.select(f"value {sign} {bound!r}", "value" if value else None).run(**how)
 
 
 def knn(
@@ -140,22 +144,26 @@ def knn(
     k: int = 5,
     *,
     metric: str | Callable[..., Any] = "euclidean",
-    largest: bool = False,
+    largest: bool | None = None,
     params: dict[str, Any] | None = None,
     nan: str = "error",
     **how: Any,
 ) -> Neighbours:
     """The ``k`` nearest rows of ``Y`` for every row of ``X``; of ``X`` alone without the row itself. Exact, ties by index.
 
+    ``knn(X, X, k)`` is ``knn(X, X.copy(), k)``: every row is its own first neighbour, as in FAISS and SciPy's trees.
+
     Parameters
     ----------
     X, Y : (n, d) and (m, d) arrays
+        Without ``Y`` the other rows of ``X``.
     k : int
         From 1. Where a row has fewer neighbours, the index is −1 and the distance NaN.
     metric
         A name, a formula, or a function of two rows, with ``params``.
-    largest : bool
-        The farthest instead.
+    largest : bool, optional
+        Those of the largest values (True) or of the smallest (False). Unless said, the largest of a similarity (``pearson``,
+        ``linear``, ``rbf``, …: :func:`zipfold.metrics` says which they are), the smallest of anything else.
     nan : {"error", "propagate", "skip"}
     **how
         ``threads``, ``memory``, ``device``, ``plan``, ``progress``.
@@ -176,6 +184,7 @@ def knn(
     >>> indices.ravel()
     array([1, 0, 1])
     """
+    check_how(how, knn)
     return pairs(X, Y).pair(metric, **(params or {})).nan(nan).nearest(k, largest=largest).run(**how)
 
 
@@ -208,6 +217,10 @@ def corr(data: Any, method: str = "pearson", *, min_periods: int = 1, **how: Any
     array([[1.   , 0.982],
            [0.982, 1.   ]])
     """
+    check_how(how, corr)
+    if not isinstance(method, str):
+        kind = type(method).__name__
+        raise ArrayTypeError(f"method: expected a name, got a {kind}\n  try: one table; two are zf.cdist(A.T, B.T, 'pearson')")
     if method not in _CORRELATIONS and method != "kendall":
         raise RequestError(f"method: '{method}'\n  try: one of {', '.join([*_CORRELATIONS, 'kendall'])}")
     array, names = named_rows(data, "data")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,8 @@ import numpy as np
 from .arrays import arrow_columns
 from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
+from .settings import check_how
+from .trace import trace
 
 __all__ = ["join"]
 
@@ -35,7 +39,8 @@ def join(
     where : str or callable
         A formula of columns, ``"abs(x.time - y.time) < 0.5 and x.origin == y.origin"``, or a function
         ``lambda x, y: abs(x.time - y.time) < 0.5``. Text columns compare with ``==`` and ``!=``, times count in
-        seconds since 1970, and nulls match nothing.
+        seconds since 1970, and nulls match nothing. Columns that the condition does not name may be of any kind. Times that
+        seconds in float64 cannot tell apart (nanoseconds since 1970) are refused, with the remedy.
     value : str or callable, optional
         Also kept for each match, as column ``value``.
     how : {"inner", "semi", "anti"}
@@ -64,10 +69,10 @@ def join(
     >>> zf.join(a, b, "abs(x.t - y.t) < 1 and x.who == y.who")[["t_x", "t_y"]].values.tolist()
     [[0.0, 0.1]]
     """
+    check_how(run, join)
     if not where:
         raise RequestError("where: no condition\n  try: where='abs(x.a - y.a) < 1'")
-    question = _question(left, right).nan("propagate").select(where, value, join=how)
-    found = question.run(**run)
+    found = _question(left, right, where, value, how).run(**run)
     if rows:
         return found
     if how != "inner":
@@ -75,25 +80,105 @@ def join(
     return _beside(left, left if right is None else right, found, suffixes)
 
 
-def _question(left: Any, right: Any) -> Pairs:
-    """The tables as numbers; equal words have equal numbers in all columns of both."""
-    words: dict[str, int] = {}
-    names, a = _columns(left, "left", words)
+def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
+    """The columns that the formulas name as numbers; equal words have equal numbers in all columns of both."""
+    own = _names(left, "left")
+    sides = (own, own if right is None else _names(right, "right"))
+    formulas = [_text(formula, sides, name) for formula, name in ((where, "where"), (value, "value"))]
+    used = [_used(" ; ".join(f or "" for f in formulas), side, names) for side, names in zip("xy", sides, strict=True)]
     if right is None:
-        return pairs(a, names=names)
-    others, b = _columns(right, "right", words)
-    return pairs(a, b, names=(names, others))
+        used = [sorted({*used[0], *used[1]})] * 2
+    formulas = [f and _renumbered(f, used) for f in formulas]
+    words: dict[str, int] = {}
+    names, a = _columns(left, "left", words, used[0])
+    if right is None:
+        question = pairs(a, names=names)
+    else:
+        others, b = _columns(right, "right", words, used[1])
+        question = pairs(a, b, names=(names, others))
+    return question.nan("propagate").select(formulas[0] or "", formulas[1], join=how)
 
 
-def _columns(table: Any, name: str, words: dict[str, int]) -> tuple[list[str], np.ndarray]:
+def _names(table: Any, name: str) -> list[str]:
+    """Names of the columns."""
+    if hasattr(table, "collect") and hasattr(table, "lazy"):
+        raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
     if not hasattr(table, "__arrow_c_stream__"):
         kind = type(table).__name__
         raise ArrayTypeError(f"{name}: a table is wanted, here is a {kind}\n  try: pandas.DataFrame(…), or zf.pairs")
-    columns = arrow_columns(table, name)
-    if not columns:
+    names = getattr(table, "column_names", None)
+    names = getattr(table, "columns", None) if names is None else names
+    if names is None:
+        raise ArrayTypeError(f"{name}: a column, expected a table\n  try: {name}.to_frame()")
+    out = [str(column) for column in names]
+    if not out:
         raise InputError(f"{name}: a table without columns")
+    return out
+
+
+def _text(formula: Any, names: tuple[list[str], list[str]], what: str) -> str | None:
+    """The formula of a function, or the one given."""
+    if not callable(formula):
+        return formula
+    text, bound = trace(formula, {}, max(map(len, names)), names)
+    if bound:
+        raise RequestError(f"{what}: arrays inside a condition\n  try: a column of the rows")
+    return text
+
+
+#: A row in a formula: alone, with a name, with a number.
+_ROW = re.compile(r"\b([xy])\b(?:\s*\.\s*([^\W\d]\w*)|\s*\[\s*(\d+)\s*\])?")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+
+
+def _used(text: str, side: str, names: list[str]) -> list[int]:
+    """The columns of one side that a formula reads; all of them where it reads whole rows."""
+    out = set()
+    for row, name, number in _ROW.findall(_QUOTED.sub("''", text)):
+        if row != side:
+            continue
+        if not name and not number:
+            return list(range(len(names)))
+        if name and name not in names:
+            near = difflib.get_close_matches(name, names, 1) or names
+            raise RequestError(f"no column '{name}' in {side}\n  try: {' or '.join(near[:8])}")
+        at = names.index(name) if name else int(number)
+        if at >= len(names):
+            raise RequestError(f"no column {at} in {side}, which has {len(names)}\n  try: numbers from 0")
+        out.add(at)
+    return sorted(out)
+
+
+def _renumbered(text: str, used: list[list[int]]) -> str:
+    """The formula over the used columns alone."""
+
+    def place(found: re.Match[str]) -> str:
+        if found[3] is None:
+            return found[0]
+        return f"{found[1]}[{used['xy'.index(found[1])].index(int(found[3]))}]"
+
+    out, at = [], 0
+    for quoted in _QUOTED.finditer(text):
+        out += [_ROW.sub(place, text[at : quoted.start()]), quoted[0]]
+        at = quoted.end()
+    return "".join([*out, _ROW.sub(place, text[at:])])
+
+
+def _columns(table: Any, name: str, words: dict[str, int], used: list[int]) -> tuple[list[str], np.ndarray]:
+    """The used columns as numbers."""
+    if not used:
+        # A condition on the other side alone: rows of one number that nobody reads.
+        return ["-"], np.zeros((len(table), 1))
+    if hasattr(table, "iloc"):
+        # Others are not even converted.
+        table, wanted = table.iloc[:, used], None
+    else:
+        wanted = used
+    columns = arrow_columns(table, name, wanted)
     out = []
-    for _, values, known in columns:
+    for column, values, known in columns:
+        if values.ndim > 1:
+            raise ArrayTypeError(f"{name}: column '{column}' holds lists\n  try: zf.similarity_join of that column")
         if known is not None:
             places = np.array([words.setdefault(word, len(words)) for word in known] or [0], dtype=np.float64)
             there = ~np.isnan(values)

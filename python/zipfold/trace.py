@@ -5,6 +5,7 @@ The result is the text of a formula, the same that a string, a problem file or t
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import linecache
 import os
@@ -14,6 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .arrays import array as array_of
+from .arrays import number, numbers
 from .errors import RequestError, TraceError
 
 __all__ = ["Traced", "trace", "tuple_of", "where"]
@@ -193,10 +196,13 @@ class Traced:
             return value
         if isinstance(value, (bool, np.bool_)):
             return self._new("(0 < 1)" if value else "(1 < 0)", False, True)
+        if value is None:
+            _refuse("None is no value of a formula: does a function lack its 'return'?", "None")
+        value = _seconds(value)
         if isinstance(value, (int, float, np.integer, np.floating)):
             return self._new(_number(float(value)), False)
         try:
-            array = np.asarray(value, dtype=np.float64)
+            array = numbers(array_of(value, "a value of the formula"), "a value of the formula").astype(np.float64, copy=False)
         except (TypeError, ValueError):
             _refuse(f"a {type(value).__name__} has no place in a formula", repr(value)[:40])
         if array.ndim == 0:
@@ -460,7 +466,8 @@ def trace(
     Parameters
     ----------
     function : callable
-        Called once, as ``function(x, y, **options)``.
+        Called as ``function(x, y, **options)``, twice: what depends on more than its arguments (random numbers, a counter, the
+        clock) gives two formulas, and is refused. Other side effects, such as printing, happen twice and not once a pair.
     options : dict, optional
         Numbers become parameters of the formula, so that another value needs no second tracing; arrays of the length
         of a row too; anything else is handed through.
@@ -484,15 +491,41 @@ def trace(
     >>> trace(lambda x, y: abs(x - y).sum())
     ('sum((abs((x - y))))', {})
     """
+    # A function compiled by numba keeps the Python one that it was made of.
+    function = getattr(function, "py_func", function)
+    text, params = _once(function, options or {}, dim, names, attributes)
+    again, others = _once(function, options or {}, dim, names, attributes)
+    if text != again or not _same(params, others):
+        raise TraceError(
+            "the function gives another formula every time it is called (random numbers, a counter, the clock?): it is called for "
+            "all pairs at once, not once a pair\n  try: numbers drawn before, as attributes of the rows"
+        )
+    return text, params
+
+
+def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return list(a) == list(b) and all(np.array_equal(a[key], b[key], equal_nan=True) for key in a)
+
+
+def _once(
+    function: Callable[..., Any],
+    options: dict[str, Any],
+    dim: int | None,
+    names: Names,
+    attributes: tuple[Sequence[str], Sequence[str]],
+) -> tuple[str, dict[str, Any]]:
     notes = _Notes(dim, names, attributes)
     x, y = Traced(notes, "x", True, side=0), Traced(notes, "y", True, side=1)
-    bound = {key: _bound(notes, key, value) for key, value in (options or {}).items()}
+    bound = {key: _bound(notes, key, value) for key, value in options.items()}
     try:
         value = function(x, y, **bound)
     except TypeError as error:
         if isinstance(error, TraceError) or _signature_fits(function, bound):
             raise
         raise TraceError(f"the function cannot be called with two rows: {error}") from None
+    if value is None:
+        name = getattr(function, "__name__", "the function")
+        raise TraceError(f"{name} returned None, not a value of the pair: it lacks a 'return'")
     if isinstance(value, tuple):
         value = tuple_of(*value)
     if not isinstance(value, Traced):
@@ -503,11 +536,23 @@ def trace(
     return value._text, notes.params
 
 
+def _seconds(value: Any) -> Any:
+    """Times as columns of times are: seconds, since 1970 where they are moments."""
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, datetime.datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)).timestamp()
+    if isinstance(value, (np.timedelta64, np.datetime64)):
+        kind = "m8[ns]" if isinstance(value, np.timedelta64) else "M8[ns]"
+        return int(value.astype(kind).astype(np.int64)) / 1e9
+    return value
+
+
 def _bound(notes: _Notes, name: str, value: Any) -> Any:
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        notes.params[name] = float(value)
+        notes.params[name] = number(value, name)
         return Traced(notes, name, False)
-    array = np.asarray(value) if isinstance(value, (list, tuple, np.ndarray)) else None
+    array = array_of(value, name) if isinstance(value, (list, tuple, np.ndarray)) else None
     if array is not None and array.ndim == 1 and array.size == notes.dim and array.dtype.kind in "biuf":
         notes.params[name] = array.astype(np.float64)
         return Traced(notes, name, True)

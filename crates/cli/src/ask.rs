@@ -31,8 +31,12 @@ fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     } else if value.contains(',') {
         let parts: std::result::Result<Vec<f64>, _> = value.split(',').map(|v| v.trim().parse()).collect();
         Param::Vector(parts.map_err(|_| wrong(format!("'{value}' is no list of numbers")))?)
+    } else if let Ok(number) = value.trim().parse() {
+        Param::Number(number)
+    } else if !value.trim().is_empty() && value.trim().chars().all(char::is_alphabetic) {
+        Param::Word(value.trim().to_string())
     } else {
-        Param::Number(value.trim().parse().map_err(|_| wrong(format!("'{value}' is no number")))?)
+        return Err(wrong(format!("'{value}' is no number")));
     };
     Ok((name.trim().to_string(), param))
 }
@@ -81,7 +85,7 @@ pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     if args.k == 0 {
         return Err(Error::request("no neighbours asked for").at("-k").limit("1 or more"));
     }
-    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest }, budget)
+    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest.then_some(true) }, budget)
 }
 
 /// `hist`.

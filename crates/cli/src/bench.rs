@@ -269,7 +269,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         }
         "neighbours" => {
             let k = workload.k.ok_or_else(|| missing("k"))?;
-            question.metric("sqeuclidean").fold(FoldSpec::Nearest { k, largest: false })
+            question.metric("sqeuclidean").fold(FoldSpec::Nearest { k, largest: Some(false) })
         }
         "gauss" => question
             .formula("exp(-sum((x - y)^2) / (2*h^2))")

@@ -208,7 +208,7 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
             }
             let (id, squared) = formula.without_sqrt(0);
             let root = add_root(formula, id);
-            Ok(Fold::Nearest(Nearest { root, k: *k, largest: *largest, squared }))
+            Ok(Fold::Nearest(Nearest { root, k: *k, largest: largest.unwrap_or(false), squared }))
         }
         FoldSpec::Histogram { axes, closed, mean, .. } => {
             if axes.is_empty() || axes.len() > 3 {

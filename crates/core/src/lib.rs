@@ -1,6 +1,7 @@
 //! The words of zipfold and their meaning. No I/O, threads, clock, `unsafe` or platform `cfg`.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod budget;
 pub mod describe;
 pub mod error;

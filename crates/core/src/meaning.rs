@@ -5,7 +5,7 @@ use crate::describe::{Data, pair_formula, resolve};
 use crate::error::Result;
 use crate::fold::Fold;
 use crate::pair::lower::Lowered;
-use crate::pair::named::Params;
+use crate::pair::named::{self, Params};
 use crate::pair::parse::{Param, Scope};
 use crate::pair::symmetry::{Symmetry, symmetry};
 use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
@@ -76,6 +76,7 @@ fn same(a: &Params, b: &Params) -> bool {
     let param = |a: &Param, b: &Param| match (a, b) {
         (Param::Number(a), Param::Number(b)) => bits(a, b),
         (Param::Vector(a), Param::Vector(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b)),
+        (Param::Word(a), Param::Word(b)) => a == b,
         _ => false,
     };
     a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && param(a, b))
@@ -106,12 +107,23 @@ pub(crate) fn meaning(problem: &Problem, params: &Params, cell: Option<usize>, d
     Ok(made)
 }
 
+/// The nearest by a similarity are those of the largest values, unless the problem says which it wants.
+fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
+    let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
+    for (spec, fold) in problem.folds.iter().zip(folds) {
+        if let (FoldSpec::Nearest { largest: None, .. }, Fold::Nearest(nearest)) = (spec, fold) {
+            nearest.largest = similarity;
+        }
+    }
+}
+
 fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Result<Meaning> {
     let (mut formula, root) = pair_formula(problem, params, data)?;
     formula.roots = vec![root];
     let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
     let resolved = problem.folds.iter().map(|spec| resolve(spec, &mut formula, &scope, data.x.cols()));
-    let folds = resolved.collect::<Result<_>>()?;
+    let mut folds = resolved.collect::<Result<Vec<_>>>()?;
+    nearest_by_kind(problem, &mut folds);
     let near_root = problem.near.map(|near| crate::describe::near_root(&mut formula, near)).transpose()?;
     crate::describe::check_cell(cell, &formula, data)?;
     crate::describe::check_components(&formula, data, cell.is_some())?;

@@ -109,9 +109,10 @@ pub enum FoldSpec {
     Nearest {
         /// How many.
         k: usize,
-        /// The largest values instead.
-        #[serde(default)]
-        largest: bool,
+        /// Those of the largest values (true) or of the smallest (false); by default the largest of a named similarity,
+        /// the smallest of anything else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        largest: Option<bool>,
     },
     /// Counts by bin.
     Histogram {

@@ -75,6 +75,7 @@ fn option_sets(named: &Named, dim: usize, random: &mut Random) -> Vec<Params> {
             "V" => vec![vector((0..dim).map(|_| random.within((0.1, 2.0))))],
             "p" => [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, f64::INFINITY].map(Param::Number).to_vec(),
             "VI" => vec![],
+            "unit" => ["rad", "deg"].map(|word| Param::Word(word.into())).to_vec(),
             "centered" => vec![Param::Number(0.0), Param::Number(1.0)],
             _ => vec![Param::Number(2.0), Param::Number(1.25)],
         };
@@ -160,6 +161,36 @@ fn equal_rows_are_at_zero_or_one_by_angle() {
                 assert_ne!(value(&formula, &row, &near), same, "{name} {set:?}");
             }
         }
+    }
+}
+
+#[test]
+fn values_lie_within_what_is_declared_and_similarities_are_largest_of_equal_rows() {
+    let mut random = Random(5);
+    for named in all() {
+        assert!(!named.about.is_empty() && named.values.0 < named.values.1, "{}", named.name);
+        let set = if named.name == "seuclidean" { params(&[("V", Param::Number(0.5))]) } else { Params::new() };
+        let dim = if named.domain == Domain::LatLon { 2 } else { 9 };
+        let formula = formula_of(named, &set, Some(dim));
+        // Rows of one length, of which the inner product with itself is the largest.
+        let mut row = |unit: bool| {
+            let row = random.row(named, dim);
+            let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+            if unit { row.iter().map(|v| v / length).collect() } else { row }
+        };
+        let (mut to_itself, mut to_others) = (0.0, 0.0);
+        for _ in 0..200 {
+            let unit = matches!(named.name, "linear" | "polynomial" | "sigmoid");
+            let (x, y): (Vec<f64>, Vec<f64>) = (row(unit), row(unit));
+            for (a, b, total) in [(&x, &x, &mut to_itself), (&x, &y, &mut to_others)] {
+                let v = value(&formula, a, b);
+                let slack = 1e-12 * v.abs().max(1.0);
+                let within = v >= named.values.0 - slack && v <= named.values.1 + slack;
+                assert!(within || v.is_nan(), "{}: {v} of {a:?} and {b:?}", named.name);
+                *total += if v.is_finite() { v } else { 0.0 };
+            }
+        }
+        assert_eq!(to_itself > to_others, named.similarity, "{}", named.name);
     }
 }
 

@@ -131,7 +131,7 @@ impl Pairs {
     /// # Errors
     /// Those of [`run_problem`].
     pub fn nearest(self, k: usize) -> Result<(Vec<i64>, Vec<f64>)> {
-        let (job, outcome) = self.fold(FoldSpec::Nearest { k, largest: false }).run(&Options::default())?;
+        let (job, outcome) = self.fold(FoldSpec::Nearest { k, largest: None }).run(&Options::default())?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold to neighbours gave none")),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use zipfold_core::advice::advice;
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{Fold, State, Tally};
@@ -153,6 +154,9 @@ pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Op
 /// Those of [`describe()`].
 pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(Job, Machine)> {
     let _edges = options.budget.reserve(grid_bytes(problem), "the edges and counts of the bins")?;
+    for text in advice(problem, data) {
+        options.warnings.add(text);
+    }
     let problem = with_ranges(problem, data, options)?;
     let job = describe(&problem, data.clone())?;
     Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))

@@ -22,6 +22,8 @@ pub enum Param {
     Number(f64),
     /// A vector as long as a row has components.
     Vector(Vec<f64>),
+    /// A word: the choice of an option, such as a unit.
+    Word(String),
 }
 
 /// What names in a formula mean.
@@ -385,6 +387,9 @@ impl Parser<'_, '_> {
                 }
                 None => return self.formula.given(v.clone()),
             },
+            Some(Param::Word(word)) => {
+                return Err(self.error(range, format!("'{name}' is the word '{word}', not a number")));
+            }
             None => {}
         }
         match name {
@@ -393,7 +398,15 @@ impl Parser<'_, '_> {
             "dim" => self.formula.leaf(Node::Dim),
             "pi" => self.formula.number(std::f64::consts::PI),
             "inf" => self.formula.number(f64::INFINITY),
+            "value" => self.value(range),
             _ => Err(self.unknown(name, range)),
+        }
+    }
+    /// In the formulas of folds, the value of the pair itself.
+    fn value(&mut self, range: Range<usize>) -> Result<Id> {
+        match self.formula.roots.first() {
+            Some(root) if !matches!(self.formula.node(*root), Node::Const(_)) => Ok(*root),
+            _ => Err(self.unknown("value", range)),
         }
     }
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {

@@ -19,7 +19,7 @@ fn every_order_gives_the_same_bits() {
     let folds = [
         FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None },
         FoldSpec::Reduce { op: RowOp::Sum, along: Along::Column, weights: None },
-        FoldSpec::Nearest { k: 5, largest: false },
+        FoldSpec::Nearest { k: 5, largest: Some(false) },
         FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: true },
         FoldSpec::Matrix {},
     ];

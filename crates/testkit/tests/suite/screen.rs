@@ -100,7 +100,7 @@ fn screened_answers_are_those_of_the_oracle() {
         let probe = pairs(&x).with(&y).formula(value).matrix().unwrap();
         let limit = probe[lcg.below(probe.len())];
         let folds = [
-            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: round % 3 == 0 },
+            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: Some(round % 3 == 0) },
             reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round % 4]),
             select(&format!("{value} < {limit}"), None, SelectKind::Inner),
             select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
@@ -119,7 +119,8 @@ fn rows_with_nan_are_not_screened_but_answered() {
     let mut items: Vec<f32> = (0..400 * 32).map(|at| clean.elements().get(at) as f32).collect();
     items[77 * 32 + 3] = f32::NAN;
     let x = Table::f32(400, 32, items).unwrap();
-    let question = pairs(&x).metric("euclidean").cells(Cells::Ordered).fold(FoldSpec::Nearest { k: 1, largest: false });
+    let question =
+        pairs(&x).metric("euclidean").cells(Cells::Ordered).fold(FoldSpec::Nearest { k: 1, largest: Some(false) });
     let problem = Problem { nan: NanPolicy::Skip, ..question.problem().clone() };
     assert!(check(&problem, &Data { x, y: None, weights: vec![] }, "a row with NaN"));
 }
@@ -163,8 +164,8 @@ fn screened_angles_are_those_of_the_oracle() {
         let limits = [probe[lcg.below(probe.len())], 0.0, 1.0, -1.0, 2.0, 1.5, -1.5, 1.0 - 1e-16, 2e-16];
         let limit = limits[if kind == 0 { 0 } else { lcg.below(limits.len()) }];
         let folds = [
-            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: round % 3 == 0 },
-            FoldSpec::Nearest { k: 1, largest: round % 3 != 0 },
+            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: Some(round % 3 == 0) },
+            FoldSpec::Nearest { k: 1, largest: Some(round % 3 != 0) },
             reduce([RowOp::Min, RowOp::Max][kind % 2]),
             reduce([RowOp::Argmin, RowOp::Argmax][kind % 2]),
             select(&format!("{value} < {limit}"), None, SelectKind::Inner),
@@ -195,7 +196,7 @@ fn branches_that_are_apart_are_answered() {
             .map(|predicate| select(&predicate, Some(&value), SelectKind::Inner))
             .collect();
         folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
-        folds.push(FoldSpec::Nearest { k: 1, largest: false });
+        folds.push(FoldSpec::Nearest { k: 1, largest: Some(false) });
         assert_eq!(within(&x, &value, &folds, same), folds.len(), "screened with {same}");
     }
 }

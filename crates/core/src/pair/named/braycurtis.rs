@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, weighted, weighted_sum};
 /// `braycurtis`.
 pub const BRAYCURTIS: Named = Named {
     name: "braycurtis",
+    about: "Σ |xₖ − yₖ| / Σ |xₖ + yₖ|",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

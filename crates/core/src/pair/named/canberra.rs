@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, weighted, weighted_sum};
 /// `canberra`.
 pub const CANBERRA: Named = Named {
     name: "canberra",
+    about: "Σ |xₖ − yₖ| / (|xₖ| + |yₖ|)",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

@@ -6,6 +6,9 @@ use crate::number;
 /// `chebyshev`, also `linf`, `infinity`.
 pub const CHEBYSHEV: Named = Named {
     name: "chebyshev",
+    about: "max |xₖ − yₖ|",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["chebychev", "cheby", "cheb", "ch", "linf", "infinity"],
     options: &["w"],
     formula: |f, params, dim| {

@@ -13,6 +13,9 @@ fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
 /// `additive_chi2`: −Σ (xₖ − yₖ)² / (xₖ + yₖ).
 pub const ADDITIVE_CHI2: Named = Named {
     name: "additive_chi2",
+    about: "−Σ (xₖ − yₖ)² / (xₖ + yₖ)",
+    similarity: true,
+    values: (f64::NEG_INFINITY, 0.0),
     aliases: &["additive_chi2_kernel"],
     options: &[],
     formula: |f, params, dim| text(f, &format!("-sum({TERM})"), params, dim),
@@ -28,6 +31,9 @@ pub const ADDITIVE_CHI2: Named = Named {
 /// `chi2`: exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given.
 pub const CHI2: Named = Named {
     name: "chi2",
+    about: "exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given",
+    similarity: true,
+    values: (0.0, 1.0),
     aliases: &["chi2_kernel"],
     options: &["gamma"],
     formula: |f, params, dim| {

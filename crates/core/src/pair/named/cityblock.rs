@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, weighted, weighted_sum};
 /// `cityblock`, also `manhattan`, `l1`.
 pub const CITYBLOCK: Named = Named {
     name: "cityblock",
+    about: "Σ |xₖ − yₖ|",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["manhattan", "l1", "cblock", "cb", "c"],
     options: &["w"],
     formula: |f, params, dim| weighted(f, params, dim, "sum(abs(x - y))", "sum(w * abs(x - y))"),

@@ -34,6 +34,9 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
 /// `correlation`; `centered = 0` makes it the cosine distance.
 pub const CORRELATION: Named = Named {
     name: "correlation",
+    about: "1 − Pearson's correlation of the components",
+    similarity: false,
+    values: (0.0, 2.0),
     aliases: &["co"],
     options: &["w", "centered"],
     formula: |f, params, dim| match super::number(params, "centered", 1.0)? {

@@ -29,6 +29,9 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
 /// `cosine`: 1 − Σ xₖyₖ / (|x| |y|). A zero row gives NaN.
 pub const COSINE: Named = Named {
     name: "cosine",
+    about: "1 − cosine of the angle between the rows",
+    similarity: false,
+    values: (0.0, 2.0),
     aliases: &["cos"],
     options: &["w"],
     formula: |f, params, dim| {
@@ -47,6 +50,9 @@ pub const COSINE: Named = Named {
 /// `cosine_similarity`: Σ xₖyₖ / (|x| |y|), 0 where a row is zero.
 pub const COSINE_SIMILARITY: Named = Named {
     name: "cosine_similarity",
+    about: "cosine of the angle between the rows",
+    similarity: true,
+    values: (-1.0, 1.0),
     aliases: &["cosine_kernel"],
     options: &[],
     formula: |f, params, dim| {

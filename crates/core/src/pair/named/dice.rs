@@ -7,6 +7,9 @@ use super::{Domain, Named, Scale, text};
 /// `dice`.
 pub const DICE: Named = Named {
     name: "dice",
+    about: "c / (2·both + c) of true components, c = those that differ",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

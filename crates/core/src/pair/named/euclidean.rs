@@ -9,6 +9,9 @@ fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
 /// `euclidean`, also `l2`.
 pub const EUCLIDEAN: Named = Named {
     name: "euclidean",
+    about: "√Σ (xₖ − yₖ)²",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["l2", "euclid", "eu", "e"],
     options: &["w"],
     formula: |f, params, dim| weighted(f, params, dim, "sqrt(sum((x - y)^2))", "sqrt(sum(w * (x - y)^2))"),
@@ -24,6 +27,9 @@ pub const EUCLIDEAN: Named = Named {
 /// `sqeuclidean`.
 pub const SQEUCLIDEAN: Named = Named {
     name: "sqeuclidean",
+    about: "Σ (xₖ − yₖ)²",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["sqe", "sqeuclid"],
     formula: |f, params, dim| weighted(f, params, dim, "sum((x - y)^2)", "sum(w * (x - y)^2)"),
     reference: squares,

@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, weighted, weighted_sum};
 /// `hamming`, also `matching`.
 pub const HAMMING: Named = Named {
     name: "hamming",
+    about: "the share of components that differ",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &["matching", "hamm", "ha", "h"],
     options: &["w"],
     formula: |f, params, dim| weighted(f, params, dim, "count(x != y) / dim", "sum(w * (x != y)) / sum(w)"),
@@ -15,7 +18,7 @@ pub const HAMMING: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Boolean,
+    domain: Domain::Real,
     scale: Scale::Relative,
     range: (0.0, 1.0),
 };

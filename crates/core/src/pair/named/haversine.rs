@@ -1,29 +1,54 @@
-//! Angle between two points of a sphere given by latitude and longitude in radians, in radians (scikit-learn):
-//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)).
+//! Angle between two points of a sphere given by latitude and longitude, in radians (scikit-learn):
+//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)). The option `unit` says whether the rows are in radians (`rad`, the default) or in
+//! degrees (`deg`); `radius` multiplies the angle, so that the distance is along the surface of that sphere.
 
-use super::{Domain, Named, Scale, text};
-use crate::error::Error;
+use super::{Domain, Named, Params, Scale, number, option, text, word};
+use crate::error::{Error, Result};
+use crate::pair::parse::Param;
 
 const FORMULA: &str =
     "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
 
+/// The same of rows in degrees: the halves of differences and the latitudes are multiplied by what makes them radians.
+const OF_DEGREES: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) * (pi / 360))^2 + cos(x[0] * (pi / 180)) * cos(y[0] * (pi / 180)) \
+     * sin((x[1] - y[1]) * (pi / 360))^2, 1)))";
+
+/// The units of angles.
+const UNITS: &[&str] = &["rad", "deg"];
+
+fn formula_of(params: &Params) -> Result<String> {
+    let angle = if word(params, "unit", UNITS)? == "deg" { OF_DEGREES } else { FORMULA };
+    let radius = number(params, "radius", 1.0)?;
+    if !(radius > 0.0 && radius.is_finite()) {
+        let e = Error::request(format!("a sphere of radius {radius}")).at("--param");
+        return Err(e.limit("a finite number above 0"));
+    }
+    Ok(if params.contains_key("radius") { format!("radius * ({angle})") } else { angle.into() })
+}
+
 /// `haversine`.
 pub const HAVERSINE: Named = Named {
     name: "haversine",
+    about: "angle between two points of a sphere, times the radius",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["haversine_distances"],
-    options: &[],
+    options: &["unit", "radius"],
     formula: |f, params, dim| match dim {
         Some(d) if d != 2 => {
             let e = Error::request(format!("'haversine' of rows of {d} components")).at("--metric");
-            Err(e.remedy("rows of latitude and longitude in radians, two columns"))
+            Err(e.remedy("rows of latitude and longitude, two columns"))
         }
-        _ => text(f, FORMULA, params, dim),
+        _ => text(f, &formula_of(params)?, params, dim),
     },
     prepare: None,
-    reference: |x, y, _| match (x, y) {
+    reference: |x, y, params| match (x, y) {
         ([a, b], [c, d]) => {
-            let half = |u: f64, v: f64| ((u - v) / 2.0).sin().powi(2);
-            2.0 * (half(*a, *c) + a.cos() * c.cos() * half(*b, *d)).sqrt().min(1.0).asin()
+            let degrees = matches!(params.get("unit"), Some(Param::Word(word)) if word == "deg");
+            let rad = |v: f64| if degrees { v.to_radians() } else { v };
+            let half = |u: f64, v: f64| (rad(u - v) / 2.0).sin().powi(2);
+            let angle = 2.0 * (half(*a, *c) + rad(*a).cos() * rad(*c).cos() * half(*b, *d)).sqrt().min(1.0).asin();
+            option(params, "radius", 1.0) * angle
         }
         _ => f64::NAN,
     },

@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, text};
 /// `hellinger`.
 pub const HELLINGER: Named = Named {
     name: "hellinger",
+    about: "√(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &[],
     options: &[],
     formula: |f, params, dim| text(f, "sqrt(sum((sqrt(x / sum(x)) - sqrt(y / sum(y)))^2) / 2)", params, dim),

@@ -7,6 +7,9 @@ use super::{Domain, Named, Scale, text};
 /// `jaccard`.
 pub const JACCARD: Named = Named {
     name: "jaccard",
+    about: "c / (both + c) of true components, c = those that differ (1 − Tanimoto's coefficient)",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &["jacc", "ja", "j"],
     options: &["w"],
     formula: |f, params, dim| {

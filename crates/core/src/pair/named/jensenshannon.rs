@@ -37,6 +37,9 @@ fn reference(x: &[f64], y: &[f64]) -> f64 {
 /// `jensenshannon`.
 pub const JENSENSHANNON: Named = Named {
     name: "jensenshannon",
+    about: "√(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p = x / Σx, q = y / Σy, m = (p + q) / 2",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["js"],
     options: &["base"],
     formula: |f, params, dim| match params.contains_key("base") {

@@ -6,6 +6,9 @@ use super::{Domain, Named, Scale, option, text};
 /// `kl`, also `kullback_leibler`, `relative_entropy`.
 pub const KL: Named = Named {
     name: "kl",
+    about: "Σ pₖ ln(pₖ/qₖ), p = x / Σx, q = y / Σy",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["kullback_leibler", "kullback-leibler", "relative_entropy", "entropy"],
     options: &["base"],
     formula: |f, params, dim| {

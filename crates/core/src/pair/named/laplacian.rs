@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, option, text};
 /// `laplacian`.
 pub const LAPLACIAN: Named = Named {
     name: "laplacian",
+    about: "exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given",
+    similarity: true,
+    values: (0.0, 1.0),
     aliases: &["laplacian_kernel"],
     options: &["gamma"],
     formula: |f, params, dim| {

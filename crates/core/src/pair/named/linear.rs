@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, text};
 /// `linear`.
 pub const LINEAR: Named = Named {
     name: "linear",
+    about: "Σ xₖyₖ, the inner product",
+    similarity: true,
+    values: (f64::NEG_INFINITY, f64::INFINITY),
     aliases: &["linear_kernel", "dot_product", "inner_product"],
     options: &[],
     formula: |f, params, dim| text(f, "sum(x * y)", params, dim),

@@ -9,6 +9,9 @@ use crate::pair::prepare::whiten;
 /// `mahalanobis`.
 pub const MAHALANOBIS: Named = Named {
     name: "mahalanobis",
+    about: "√((x − y)ᵀ VI (x − y)), VI the inverse of the covariance of all rows unless given",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["mahal", "mah"],
     options: &["VI"],
     formula: |f, params, dim| match params.contains_key("signs") {

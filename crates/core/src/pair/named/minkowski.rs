@@ -7,6 +7,9 @@ use crate::pair::parse::Param;
 /// `minkowski`; p = 2 unless given.
 pub const MINKOWSKI: Named = Named {
     name: "minkowski",
+    about: "(Σ wₖ |xₖ − yₖ|^p)^(1/p), p = 2 unless given",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["mi", "m", "pnorm"],
     options: &["p", "w"],
     formula: |f, params, dim| {

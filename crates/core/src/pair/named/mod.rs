@@ -52,6 +52,12 @@ pub struct Prepared {
 pub struct Named {
     /// The name, as in SciPy or scikit-learn.
     pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Whether more alike rows have larger values, so that the nearest are those of the largest.
+    pub similarity: bool,
+    /// The least and the largest value over rows of its domain, with the options it has by default.
+    pub values: (f64, f64),
     /// Other names it is known by.
     pub aliases: &'static [&'static str],
     /// The options it takes.
@@ -160,7 +166,10 @@ pub fn find(name: &str) -> Option<&'static Named> {
 pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
     let Some(named) = find(name) else {
         let known = ALL.iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
-        let remedy = suggestion(name, known, "a metric");
+        let remedy = match meant(name) {
+            Some(advice) => advice.to_string(),
+            None => suggestion(name, known, "a metric"),
+        };
         return Err(Error::request(format!("unknown metric '{name}'")).at("--metric").remedy(remedy));
     };
     if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
@@ -169,6 +178,19 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
         return Err(e.remedy(takes));
     }
     Ok(named)
+}
+
+/// What is meant by names of other fields.
+fn meant(name: &str) -> Option<&'static str> {
+    match name.to_lowercase().as_str() {
+        "tanimoto" => Some("'jaccard', which is 1 − Tanimoto's coefficient of rows of 0 and 1"),
+        "levenshtein" | "edit" => {
+            Some("'hamming' for rows of equal length; words of other lengths are no rows of numbers")
+        }
+        "kendall" | "kendalltau" => Some("'spearman' or 'pearson'"),
+        "dtw" => Some("a metric of rows of equal length, such as 'euclidean'"),
+        _ => None,
+    }
 }
 
 /// Appends the formula `text` with `params` bound, for metrics that are formulas.
@@ -181,7 +203,23 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
         Some(Param::Number(v)) => Ok(*v),
-        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+        Some(_) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+    }
+}
+
+/// The word `name`, one of `choices`, or the first of them.
+pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> Result<&'p str> {
+    match params.get(name) {
+        None => Ok(choices[0]),
+        Some(Param::Word(word)) if choices.contains(&word.as_str()) => Ok(word),
+        Some(other) => {
+            let got = match other {
+                Param::Word(word) => format!("'{word}'"),
+                _ => "a number".into(),
+            };
+            let quoted: Vec<String> = choices.iter().map(|c| format!("'{c}'")).collect();
+            Err(Error::request(format!("the option '{name}' is {got}")).at("--param").limit(quoted.join(" or ")))
+        }
     }
 }
 
@@ -195,6 +233,9 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
             Err(Error::request(what).at("--param").limit(format!("one for each of {} components", dim.unwrap_or(0))))
         }
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
+        Some(Param::Word(word)) => {
+            Err(Error::request(format!("'{name}' is the word '{word}'")).at("--param").limit("numbers"))
+        }
     }
 }
 
@@ -236,6 +277,7 @@ pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> 
         None => default,
         Some(Param::Number(v)) => *v,
         Some(Param::Vector(v)) => v.get(k).copied().unwrap_or(f64::NAN),
+        Some(Param::Word(_)) => f64::NAN,
     }
 }
 

@@ -6,6 +6,9 @@ use super::{Domain, Named, Scale, text};
 /// `nan_euclidean`.
 pub const NAN_EUCLIDEAN: Named = Named {
     name: "nan_euclidean",
+    about: "√(d / present · Σ (xₖ − yₖ)²) over the components present in both rows",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["nan_euclidean_distances"],
     options: &[],
     formula: |f, params, dim| {

@@ -6,6 +6,9 @@ use super::{Domain, Named, Scale};
 /// `pearson`, also `pearsonr`.
 pub const PEARSON: Named = Named {
     name: "pearson",
+    about: "Pearson's correlation of the components",
+    similarity: true,
+    values: (-1.0, 1.0),
     aliases: &["pearsonr", "corrcoef"],
     options: &["w"],
     formula: |f, params, dim| correlation(f, params, dim, "{}"),

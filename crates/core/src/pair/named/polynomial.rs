@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, option, text};
 /// `polynomial`.
 pub const POLYNOMIAL: Named = Named {
     name: "polynomial",
+    about: "(γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, g = 3 unless given",
+    similarity: true,
+    values: (f64::NEG_INFINITY, f64::INFINITY),
     aliases: &["poly", "polynomial_kernel"],
     options: &["gamma", "coef0", "degree"],
     formula: |f, params, dim| {

@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, option, text};
 /// `rbf`.
 pub const RBF: Named = Named {
     name: "rbf",
+    about: "exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given",
+    similarity: true,
+    values: (0.0, 1.0),
     aliases: &["rbf_kernel", "gaussian"],
     options: &["gamma"],
     formula: |f, params, dim| {

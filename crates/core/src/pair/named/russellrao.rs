@@ -7,6 +7,9 @@ use super::{Domain, Named, Scale, text};
 /// `russellrao`.
 pub const RUSSELLRAO: Named = Named {
     name: "russellrao",
+    about: "(d − both) / d of true components",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

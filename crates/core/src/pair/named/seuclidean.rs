@@ -8,6 +8,9 @@ use crate::pair::prepare::variances;
 /// `seuclidean`.
 pub const SEUCLIDEAN: Named = Named {
     name: "seuclidean",
+    about: "√Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows unless given",
+    similarity: false,
+    values: (0.0, f64::INFINITY),
     aliases: &["se", "s"],
     options: &["V"],
     formula: |f, params, dim| match vector(params, "V", dim)? {

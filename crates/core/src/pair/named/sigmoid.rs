@@ -5,6 +5,9 @@ use super::{Domain, Named, Scale, option, text};
 /// `sigmoid`.
 pub const SIGMOID: Named = Named {
     name: "sigmoid",
+    about: "tanh(γ Σ xₖyₖ + c₀), γ = 1/d, c₀ = 1 unless given",
+    similarity: true,
+    values: (-1.0, 1.0),
     aliases: &["sigmoid_kernel"],
     options: &["gamma", "coef0"],
     formula: |f, params, dim| {

@@ -7,6 +7,9 @@ use super::{Domain, Named, Scale, text};
 /// `sokalsneath`.
 pub const SOKALSNEATH: Named = Named {
     name: "sokalsneath",
+    about: "2c / (both + 2c) of true components, c = those that differ",
+    similarity: false,
+    values: (0.0, 1.0),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

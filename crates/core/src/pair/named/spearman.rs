@@ -8,6 +8,9 @@ use crate::pair::prepare::rank;
 /// `spearman`, also `spearmanr`.
 pub const SPEARMAN: Named = Named {
     name: "spearman",
+    about: "Pearson's correlation of the ranks of the components",
+    similarity: true,
+    values: (-1.0, 1.0),
     aliases: &["spearmanr"],
     options: &[],
     formula: |f, params, dim| correlation(f, params, dim, "{}"),

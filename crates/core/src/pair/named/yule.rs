@@ -7,6 +7,9 @@ use super::{Domain, Named, Scale, text};
 /// `yule`.
 pub const YULE: Named = Named {
     name: "yule",
+    about: "2r / (both·neither + r) of true components, r = (only x)·(only y)",
+    similarity: false,
+    values: (0.0, 2.0),
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {

@@ -1,0 +1,90 @@
+//! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
+
+use crate::describe::Data;
+use crate::pair::named::{self, Domain, Params};
+use crate::pair::parse::Param;
+use crate::problem::Problem;
+use crate::table::Table;
+use std::f64::consts::PI;
+
+/// What should be said about `problem` over `data` before it is answered.
+pub fn advice(problem: &Problem, data: &Data) -> Vec<String> {
+    let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else { return vec![] };
+    let sides = [(&data.x, "X"), (data.other(), "Y")];
+    let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
+    let said = match metric.domain {
+        Domain::Boolean => sides.iter().find_map(|(table, side)| no_truth(metric.name, table, side)),
+        Domain::LatLon if !in_degrees(&problem.pair.params) => {
+            sides.iter().find_map(|(table, side)| no_radians(metric.name, table, side))
+        }
+        _ => None,
+    };
+    said.into_iter().collect()
+}
+
+fn in_degrees(params: &Params) -> bool {
+    matches!(params.get("unit"), Some(Param::Word(unit)) if unit == "deg")
+}
+
+/// The first number of `table` that `odd` says is one, with its row and column.
+fn first(table: &Table, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usize, f64)> {
+    let (cols, elements) = (table.cols(), table.elements());
+    let at = (0..elements.len()).find(|at| odd(at % cols, elements.get(*at)))?;
+    Some((at / cols, at % cols, elements.get(at)))
+}
+
+fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
+    let (row, col, value) = first(table, |_, v| v != 0.0 && v != 1.0 && !v.is_nan())?;
+    Some(format!(
+        "'{metric}' takes every number but 0 as true, and {side} holds {value} (row {row}, column {col}); rows of packed bits \
+         are wanted unpacked, a column for each bit"
+    ))
+}
+
+fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
+    let (row, _, value) = first(table, |col, v| v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9))?;
+    Some(format!(
+        "'{metric}' takes latitude and longitude in radians, and {side} holds {value} (row {row}), which looks like degrees\n  \
+         try: --param unit=deg"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{Input, NanPolicy, PairSpec, SCHEMA};
+
+    fn said(metric: &str, unit: Option<&str>, x: [f64; 4], y: Option<[f64; 4]>) -> Vec<String> {
+        let table = |v: [f64; 4]| Table::f64(2, 2, v.to_vec()).unwrap();
+        let params = unit.map(|u| ("unit".to_string(), Param::Word(u.into()))).into_iter().collect();
+        let input = || Input { name: "x".into(), columns: None, hash: None };
+        let problem = Problem {
+            schema: SCHEMA,
+            x: input(),
+            y: y.map(|_| input()),
+            pair: PairSpec { metric: Some(metric.into()), formula: None, params },
+            cells: None,
+            near: None,
+            cell: None,
+            folds: vec![],
+            precision: None,
+            nan: NanPolicy::Error,
+        };
+        advice(&problem, &Data { x: table(x), y: y.map(table), weights: vec![] })
+    }
+
+    #[test]
+    fn rows_that_mean_something_else_are_told_of() {
+        assert!(said("haversine", None, [48.8, 2.3, 51.5, -0.1], None)[0].contains("unit=deg"));
+        assert!(
+            said("haversine", None, [0.8, 2.3, 1.5, -3.1], Some([0.0, 1.0, 0.0, 100.0]))[0].contains("Y holds 100")
+        );
+        assert!(said("haversine", Some("deg"), [48.8, 2.3, 51.5, -0.1], None).is_empty());
+        assert!(said("haversine", None, [0.8, 2.3, -PI / 2.0, PI], None).is_empty());
+        for metric in ["jaccard", "dice", "yule", "rogerstanimoto", "russellrao", "sokalsneath"] {
+            assert!(said(metric, None, [0.0, 255.0, 1.0, 0.0], None)[0].contains("X holds 255 (row 0, column 1)"));
+            assert!(said(metric, None, [0.0, 1.0, 1.0, f64::NAN], None).is_empty());
+        }
+        assert!(said("euclidean", None, [0.0, 255.0, 1.0, 0.0], None).is_empty());
+    }
+}
