@@ -49,6 +49,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("run all with the same --set and --memory", "run all with the same plan and memory"),
     ("or start again without --resume", "or start again"),
     ("--param unit=deg", "unit='deg'"),
+    ("-k: k = ", "k: "),
 ];
 
 /// `--nan skip` as `nan='skip'`, and other options of the command as names of arguments.

@@ -77,6 +77,13 @@ def test_control_c_raises_within_a_fifth_of_a_second_and_leaves_nothing(rng):
     np.testing.assert_array_equal(zf.cdist([[0.0]], [[1.0]]), [[1.0]])
 
 
+@pytest.mark.parametrize("metric", ["spearman", "mahalanobis", "jensenshannon"])
+def test_control_c_ends_what_is_done_to_whole_tables_too(rng, metric):
+    rows = {"spearman": (6000, 3000), "mahalanobis": (30_000, 300), "jensenshannon": (3000, 3000)}[metric]
+    question = zf.pairs(rng.random(rows)).pair(metric).matrix()
+    assert min(seconds_to_interrupt(question) for _ in range(3)) < 0.5
+
+
 def test_the_interpreter_runs_meanwhile(rng):
     turns = 0
     done = threading.Event()

@@ -3,20 +3,13 @@
 What does not apply is listed with its reason. Tests in ``FAIL`` must fail: one that starts to pass leaves the list.
 """
 
-import pytest
-from scipy.spatial.tests import test_distance as theirs
-from scipy.spatial.tests.test_distance import *  # noqa: F403
+import peers
 
 import zipfold as zf
 
 FAIL = {
-    "test_cdist_custom_notdouble": "rows are numbers, not objects",
-    "test_pdist_custom_notdouble": "rows are numbers, not objects",
+    r"test_(cdist|pdist)_custom_notdouble": "rows are numbers, not objects",
     "test_gh_17703": "dice takes any number but 0 as true, as jaccard does in SciPy since 1.15",
-}
-SKIP = {
-    "kulczynski1": "deprecated in SciPy 1.15, removed in 1.17",
-    "sokalmichener": "deprecated in SciPy 1.15, removed in 1.17 (it is rogerstanimoto)",
 }
 
 
@@ -33,7 +26,6 @@ def _pdist(X, metric="euclidean", *, out=None, **kwargs):
     return zf.pdist(X, _plain(metric), out=out, **kwargs)
 
 
-@pytest.fixture(autouse=True)
-def _against_zipfold(monkeypatch):
-    monkeypatch.setattr(theirs, "cdist", _cdist)
-    monkeypatch.setattr(theirs, "pdist", _pdist)
+OURS = {"scipy.spatial.distance": {"cdist": peers.counted("cdist", _cdist), "pdist": peers.counted("pdist", _pdist)}}
+globals().update(peers.tests_of("scipy.spatial.tests.test_distance", OURS))
+

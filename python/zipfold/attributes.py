@@ -50,7 +50,12 @@ def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> np.ndar
     what = f"attributes['{name}']"
     if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
         values = values.to_numpy()
-    array = array_of(values, what)
+    if isinstance(values, (list, tuple)) and any(isinstance(v, str) for v in values):
+        # NumPy would make text of numbers beside text.
+        array = np.empty(len(values), object)
+        array[:] = values
+    else:
+        array = array_of(values, what)
     texts = array.dtype.kind in "UT" or (array.dtype == object and any(isinstance(v, str) for v in array.flat))
     if not texts:
         return numbers(array, what).astype(np.float64, copy=False)

@@ -92,11 +92,16 @@ def cdist(
     a = rows(XA, "XA")
     if XB is XA and not _looks_at_all_rows(metric, kwargs):
         # The same bits as those of a copy, for half of the work.
-        return like(_dense(a, None, metric, kwargs, False, out, precision), XA)
+        return like(_dense(a, None, metric, kwargs, False, out, precision, of_truth(XA)), XA)
     b = rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
         raise InputError(f"XA has {a.shape[1]} columns, XB {b.shape[1]} (limit: the same number)")
-    return like(_dense(a, b, metric, kwargs, False, out, precision), XA)
+    return like(_dense(a, b, metric, kwargs, False, out, precision, of_truth(XA, XB)), XA)
+
+
+def of_truth(*sides: Any) -> bool:
+    """Whether all rows are truth values, so that functions may say & and |."""
+    return all(getattr(side, "dtype", None) == np.bool_ for side in sides)
 
 
 def _looks_at_all_rows(metric: Any, options: dict[str, Any]) -> bool:
@@ -138,7 +143,7 @@ def pdist(
     >>> zf.pdist([[0.0], [1.0], [3.0]], "cityblock")
     array([1., 3., 2.])
     """
-    return like(_dense(rows(X, "X"), None, metric, kwargs, True, out, precision), X)
+    return like(_dense(rows(X, "X"), None, metric, kwargs, True, out, precision, of_truth(X)), X)
 
 
 def _dense(
@@ -149,6 +154,7 @@ def _dense(
     condensed: bool,
     out: np.ndarray | None,
     precision: str | None,
+    truth: bool,
 ) -> np.ndarray:
     name = _NAMES.get(metric) if type(metric) is str else None
     if precision is None:
@@ -159,7 +165,7 @@ def _dense(
     if name is not None and not kwargs:
         return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
     how = {key: kwargs.pop(key) for key in HOW if key in kwargs}
-    name, formula, options = pair(metric, kwargs, a.shape[1])
+    name, formula, options = pair(metric, kwargs, a.shape[1], truth=truth)
     return _zipfold.dense(a, b, name, formula, options, condensed, out, precision, given(**how))
 
 
@@ -169,12 +175,13 @@ def pair(
     dim: int | None,
     names: Any = (None, None),
     attributes: Any = ((), ()),
+    truth: bool = False,
 ) -> tuple[str | None, str | None, dict[str, Any]]:
     """A pair given in any of the three ways, as ``(metric, formula, parameters)``; exactly one of the first two is set."""
     if callable(metric):
         known = _scipy_name(metric)
         if known is None:
-            formula, bound = trace(metric, options, dim, names, attributes)
+            formula, bound = trace(metric, options, dim, names, attributes, truth)
             return None, formula, bound
         metric = known
     if not isinstance(metric, str):

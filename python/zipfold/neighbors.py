@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.metrics import DistanceMetric
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,13 +24,27 @@ __all__ = ["KNeighborsTransformer", "NearestNeighbors"]
 _NAMES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 
 
+def _name(metric: Any) -> Any:
+    """Our name of a metric, also of an object of scikit-learn's that has no options."""
+    if isinstance(metric, DistanceMetric):
+        kind = type(metric).__name__
+        name = kind.removesuffix("64").removesuffix("32").removesuffix("Distance").lower()
+        if _NAMES.get(name, name) in _WITHOUT_OPTIONS:
+            return _NAMES.get(name, name)
+        raise TypeError(f"metric: a {kind}\n  try: its name, with metric_params")
+    return _NAMES.get(metric, metric) if isinstance(metric, str) else metric
+
+
+_WITHOUT_OPTIONS = "euclidean cityblock chebyshev hamming canberra braycurtis haversine jaccard dice rogerstanimoto russellrao".split()
+
+
 class _Neighbors(BaseEstimator):
     """What both estimators share: the fitted rows and the questions asked of them."""
 
     _parameter_constraints: dict[str, Any] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "metric": [str, callable],
-        "p": [Interval(Real, 0, None, closed="neither")],
+        "metric": [str, callable, DistanceMetric],
+        "p": [Interval(Real, 0, None, closed="right")],
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
     }
@@ -40,7 +55,7 @@ class _Neighbors(BaseEstimator):
         X = validate_data(self, X, dtype=(np.float64, np.float32), order="C", accept_sparse=False)
         self._fit_X = X
         self.n_samples_fit_ = X.shape[0]
-        self.effective_metric_: Any = _NAMES.get(self.metric, self.metric)
+        self.effective_metric_: Any = _name(self.metric)
         self.effective_metric_params_ = dict(self.metric_params or {})
         if self.effective_metric_ == "minkowski":
             self.effective_metric_params_.setdefault("p", self.p)
@@ -49,7 +64,8 @@ class _Neighbors(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fit_X")
 
-    def _question(self, X: Any) -> Any:
+    def _question(self, X: Any, beside: dict[str, Any] | None = None) -> Any:
+        """The question about the rows of ``X``, with numbers ``beside`` them."""
         check_is_fitted(self)
         own = X is None
         if not own:
@@ -57,7 +73,10 @@ class _Neighbors(BaseEstimator):
             if X.dtype != self._fit_X.dtype:
                 X = X.astype(np.float64)
         options = self.effective_metric_params_
-        question = pairs(self._fit_X) if own else pairs(X, self._fit_X)
+        if own:
+            question = pairs(self._fit_X, attributes=beside)
+        else:
+            question = pairs(X, self._fit_X, attributes=beside and (beside, None))
         return question.pair(self.effective_metric_, **options)
 
     def _threads(self) -> int:
@@ -92,23 +111,25 @@ class _Neighbors(BaseEstimator):
         data = distances.ravel() if mode == "distance" else np.ones(n * k)
         return csr_matrix((data, indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
 
-    def _within(self, X: Any, radius: float, sort: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row pointers, indices and distances of all fitted rows within ``radius``."""
-        question = self._question(X)
-        if not isinstance(radius, Real) or radius < 0:
+    def _within(self, X: Any, radius: Any, sort: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row pointers, indices and distances of all fitted rows within ``radius``, one for all or one for each row."""
+        each = isinstance(radius, (list, tuple, np.ndarray)) and np.ndim(radius) == 1
+        question = self._question(X, {"radius": radius} if each else None)
+        if not each and (not isinstance(radius, Real) or radius < 0):
             raise ValueError(f"Expected radius >= 0. Got {radius}")
+        limit = "x.radius" if each else f"{float(radius)!r}"
         if X is None:
             question = question.cells("ordered")
-        found = question.select(f"value <= {float(radius)!r}", "value").run(threads=self._threads())
+        found = question.select(f"value <= {limit}", "value").run(threads=self._threads())
         n = len(question._x[0])
         starts = np.searchsorted(found.i, np.arange(n + 1))
         order = np.lexsort((found.values, found.i)) if sort else slice(None)
         return starts, found.j[order], found.values[order]
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+        self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
     ) -> Any:
-        """All fitted rows within ``radius`` of every row of ``X``: arrays of arrays."""
+        """All fitted rows within ``radius`` (one for all, or one for each row) of every row of ``X``: arrays of arrays."""
         check_is_fitted(self)
         radius = self.radius if radius is None else radius
         if sort_results and not return_distance:

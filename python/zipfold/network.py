@@ -91,11 +91,14 @@ def infer(
     """
     if precision not in ("f32", "f64"):
         raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
+    kept = [keep] if isinstance(keep, (str, int)) else list(keep)
+    if kept and str(task).lower() not in ("mmap", "sum"):
+        raise RequestError(f"keep: the task '{task}' keeps no variables (limit: 'mmap' or 'sum')\n  try: infer(…)['{kept[0]}']")
     path, observed = _evidence(evidence)
     now = settings()
     question: dict[str, Any] = {
         "task": str(task).lower(),
-        "keep": [str(variable) for variable in ([keep] if isinstance(keep, (str, int)) else keep)],
+        "keep": [str(variable) for variable in kept],
         "samples": int(samples),
         "evidence": path,
         "observed": observed,

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import like, rows
-from .distances import pair
+from .distances import of_truth, pair
 from .errors import ArrayTypeError, InputError, RequestError, ResourceError
 from .lazy import pairs
 from .settings import HOW, given, settings
@@ -64,10 +64,10 @@ def _check_finite(array: np.ndarray, name: str) -> None:
     raise InputError(f"{name}: Input {what} (row {at[0]}, column {at[1]})\n  try: metric='nan_euclidean', or fill the gaps")
 
 
-def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str, Any]) -> np.ndarray:
+def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str, Any], truth: bool = False) -> np.ndarray:
     how = {key: options.pop(key) for key in HOW if key in options}
     metric = _squared(metric, options)
-    name, formula, bound = pair(metric, options, a.shape[1])
+    name, formula, bound = pair(metric, options, a.shape[1], truth=truth)
     precision = "f32" if a.dtype == np.float32 else "f64"
     return _zipfold.dense(a, b, name, formula, bound, False, None, precision, given(**how))
 
@@ -75,6 +75,9 @@ def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str,
 def _squared(metric: Any, options: dict[str, Any]) -> Any:
     """scikit-learn's option of its Euclidean distances."""
     squared = options.pop("squared", False) if metric == "euclidean" else False
+    if isinstance(metric, str) and metric == "euclidean":
+        # Squares of norms that scikit-learn's way needs; distances are by differences here.
+        options.pop("X_norm_squared", None), options.pop("Y_norm_squared", None)
     return "sqeuclidean" if squared else metric
 
 
@@ -121,7 +124,7 @@ def pairwise_distances(
         return _precomputed(X, Y)
     metric = _DISTANCES.get(metric, metric) if isinstance(metric, str) else metric
     a, b = _checked(X, Y, ensure_all_finite is not True or metric == "nan_euclidean")
-    out = _matrix(a, b, metric, _derived(a, b, metric, kwds) | _threads(n_jobs, kwds))
+    out = _matrix(a, b, metric, _derived(a, b, metric, kwds) | _threads(n_jobs, kwds), of_truth(X, X if Y is None else Y))
     if Y is None and metric in ("cosine", "correlation"):
         # One minus a similarity that rounds: a row is at no distance from itself.
         np.fill_diagonal(out, 0)
@@ -149,13 +152,13 @@ def _threads(n_jobs: int | None, kwds: dict[str, Any]) -> dict[str, int]:
     return {"threads": max(int(n_jobs), 0)}
 
 
-def _precomputed(X: Any, Y: Any) -> np.ndarray:
+def _precomputed(X: Any, Y: Any, kind: str = "distances") -> np.ndarray:
     array = rows(X, "X")
     wanted = len(array) if Y is None else np.shape(Y)[0]
     if array.shape[1] != wanted:
         what = f"Precomputed metric requires shape (n_queries, n_indexed). Got {array.shape} for {wanted} indexed."
         raise InputError(what)
-    if array.size and array.min() < 0:
+    if kind == "distances" and array.size and array.min() < 0:
         raise InputError("X: Precomputed distances need to have non-negative values.")
     return array
 
@@ -201,7 +204,7 @@ def pairwise_kernels(
     array([[11.]])
     """
     if isinstance(metric, str) and metric == "precomputed":
-        return rows(X, "X")
+        return _precomputed(X, Y, "kernel")
     if isinstance(metric, str):
         if metric.isidentifier() and metric not in _KERNEL_NAMES:
             raise RequestError(f"metric: Unknown kernel '{metric}'\n  try: one of {', '.join(_KERNEL_NAMES)}")

@@ -141,7 +141,8 @@ def _used(text: str, side: str, names: list[str]) -> list[int]:
             return list(range(len(names)))
         if name and name not in names:
             near = difflib.get_close_matches(name, names, 1) or names
-            raise RequestError(f"no column '{name}' in {side}\n  try: {' or '.join(near[:8])}")
+            have = " or ".join(f"'{one}'" for one in near[:8]) + (f", {len(near) - 8} more" if len(near) > 8 else "")
+            raise RequestError(f"no column '{name}' in {side}\n  try: {have}")
         at = names.index(name) if name else int(number)
         if at >= len(names):
             raise RequestError(f"no column {at} in {side}, which has {len(names)}\n  try: numbers from 0")

@@ -9,6 +9,7 @@ import datetime
 import inspect
 import linecache
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -98,8 +99,12 @@ Names = tuple["Sequence[str] | None", "Sequence[str] | None"]
 class _Notes:
     """What one tracing has met: parameters by name, and the number of components of a row."""
 
-    def __init__(self, dim: int | None, names: Names, attributes: tuple[Sequence[str], Sequence[str]]) -> None:
+    def __init__(
+        self, dim: int | None, names: Names, attributes: tuple[Sequence[str], Sequence[str]], truth: bool = False
+    ) -> None:
         self.dim = dim
+        #: Whether rows are known to hold truth values alone.
+        self.truth = truth
         self.names = names
         self.attributes = attributes
         self.params: dict[str, Any] = {}
@@ -200,7 +205,7 @@ class Traced:
             _refuse("None is no value of a formula: does a function lack its 'return'?", "None")
         value = _seconds(value)
         if isinstance(value, (int, float, np.integer, np.floating)):
-            return self._new(_number(float(value)), False)
+            return self._new(_number(number(value, "a number of the formula")), False)
         try:
             array = numbers(array_of(value, "a value of the formula"), "a value of the formula").astype(np.float64, copy=False)
         except (TypeError, ValueError):
@@ -213,6 +218,10 @@ class Traced:
 
     def _unary(self, name: str) -> Traced:
         truth = name in ("logical_not", "invert", "isnan")
+        if name in ("logical_not", "invert") and self._notes.truth and not self._truth:
+            known = self._known_truth()
+            if known is not self:
+                return known._unary(name)
         if name in ("logical_not", "invert") and not self._truth:
             _refuse("'not' takes a truth value, here is a number", f"~{self._text}")
         text = _UNARY[name].format(self._text)
@@ -220,10 +229,17 @@ class Traced:
 
     def _binary(self, name: str, left: Any, right: Any) -> Traced:
         a, b = self._operand(left), self._operand(right)
+        if name in _LOGIC:
+            a, b = a._known_truth(), b._known_truth()
         if name in _LOGIC and not (a._truth and b._truth):
             _refuse("'and', 'or' and 'xor' take truth values, here is a number", f"{a._text} {name} {b._text}")
         text = _BINARY[name].format(a._text, b._text)
         return self._new(f"({text})", a._vector or b._vector, name in _TRUTHS or name in _LOGIC)
+
+    def _known_truth(self) -> Traced:
+        """A row of truth values, or one of its components, as what a formula takes for truth."""
+        row = not self._truth and self._notes.truth and re.fullmatch(r"[xy](\[\d+\])?", self._text)
+        return self._nonzero() if row else self
 
     def _nonzero(self) -> Traced:
         return self._binary("not_equal", self, 0)
@@ -460,6 +476,7 @@ def trace(
     dim: int | None = None,
     names: Names = (None, None),
     attributes: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    truth: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """The formula of a function of two rows, and its parameters.
 
@@ -477,6 +494,8 @@ def trace(
         Column names of x and of y.
     attributes : pair of sequences of str, optional
         Names of numbers beside the components of x and of y.
+    truth : bool
+        Whether rows are known to hold truth values alone, so that ``x & y`` says something.
 
     Returns
     -------
@@ -493,8 +512,8 @@ def trace(
     """
     # A function compiled by numba keeps the Python one that it was made of.
     function = getattr(function, "py_func", function)
-    text, params = _once(function, options or {}, dim, names, attributes)
-    again, others = _once(function, options or {}, dim, names, attributes)
+    text, params = _once(function, options or {}, _Notes(dim, names, attributes, truth))
+    again, others = _once(function, options or {}, _Notes(dim, names, attributes, truth))
     if text != again or not _same(params, others):
         raise TraceError(
             "the function gives another formula every time it is called (random numbers, a counter, the clock?): it is called for "
@@ -507,14 +526,7 @@ def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return list(a) == list(b) and all(np.array_equal(a[key], b[key], equal_nan=True) for key in a)
 
 
-def _once(
-    function: Callable[..., Any],
-    options: dict[str, Any],
-    dim: int | None,
-    names: Names,
-    attributes: tuple[Sequence[str], Sequence[str]],
-) -> tuple[str, dict[str, Any]]:
-    notes = _Notes(dim, names, attributes)
+def _once(function: Callable[..., Any], options: dict[str, Any], notes: _Notes) -> tuple[str, dict[str, Any]]:
     x, y = Traced(notes, "x", True, side=0), Traced(notes, "y", True, side=1)
     bound = {key: _bound(notes, key, value) for key, value in options.items()}
     try:

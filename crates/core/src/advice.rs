@@ -1,8 +1,7 @@
 //! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
 
 use crate::describe::Data;
-use crate::pair::named::{self, Domain, Params};
-use crate::pair::parse::Param;
+use crate::pair::named::{self, Domain};
 use crate::problem::Problem;
 use crate::table::Table;
 use std::f64::consts::PI;
@@ -14,16 +13,13 @@ pub fn advice(problem: &Problem, data: &Data) -> Vec<String> {
     let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
     let said = match metric.domain {
         Domain::Boolean => sides.iter().find_map(|(table, side)| no_truth(metric.name, table, side)),
-        Domain::LatLon if !in_degrees(&problem.pair.params) => {
+        // Who says the unit knows it.
+        Domain::LatLon if !problem.pair.params.contains_key("unit") => {
             sides.iter().find_map(|(table, side)| no_radians(metric.name, table, side))
         }
         _ => None,
     };
     said.into_iter().collect()
-}
-
-fn in_degrees(params: &Params) -> bool {
-    matches!(params.get("unit"), Some(Param::Word(unit)) if unit == "deg")
 }
 
 /// The first number of `table` that `odd` says is one, with its row and column.
@@ -52,6 +48,7 @@ fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pair::parse::Param;
     use crate::problem::{Input, NanPolicy, PairSpec, SCHEMA};
 
     fn said(metric: &str, unit: Option<&str>, x: [f64; 4], y: Option<[f64; 4]>) -> Vec<String> {

@@ -5,7 +5,7 @@ use crate::fold::rows::Along;
 use crate::fold::{Axis, Closed, Fold, Histogram, Nearest, RowFold, RowOp, Select};
 use crate::meaning::meaning;
 use crate::pair::lower::Lowered;
-use crate::pair::named::{self, Params};
+use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem, SCHEMA};
@@ -84,13 +84,21 @@ impl Job {
 /// # Errors
 /// `Request` for formulas, metrics, options and combinations that mean nothing; `Input` for data that do not fit.
 pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
+    describe_until(problem, data, &|| false)
+}
+
+/// As [`describe`]; what it does to whole tables ends where `stop` says so.
+///
+/// # Errors
+/// Those of [`describe`]; `Interrupted` where it was stopped.
+pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<Job> {
     if problem.schema != SCHEMA {
         let e = Error::request(format!("a problem of schema {}", problem.schema)).at("schema");
         return Err(e.limit(format!("schema {SCHEMA}")).remedy(format!("schema = {SCHEMA}")));
     }
     check_tables(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
-    prepare(problem, &mut data, &mut params)?;
+    prepare(problem, &mut data, &mut params, stop)?;
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
@@ -150,9 +158,9 @@ fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
 }
 
 /// Lets a metric prepare the tables and complete its options.
-fn prepare(problem: &Problem, data: &mut Data, params: &mut Params) -> Result<()> {
+fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'_>) -> Result<()> {
     if let Some(prepare) = named_pair(problem)?.and_then(|named| named.prepare)
-        && let Some(done) = prepare(&data.x, data.y.as_ref(), params)?
+        && let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)?
     {
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));

@@ -315,7 +315,7 @@ fn whitened(vi: Vec<f64>, offset: f64) {
     let draw = |random: &mut Random| (0..d * 8).map(|_| offset + random.within((-1.0, 1.0))).collect::<Vec<f64>>();
     let (x, y) = (Table::f64(8, d, draw(&mut random)).unwrap(), Table::f64(8, d, draw(&mut random)).unwrap());
     let mut params = params(&[("VI", Param::Vector(vi.clone()))]);
-    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params).unwrap().unwrap();
+    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false).unwrap().unwrap();
     let formula = formula_of(named, &params, Some(d));
     for (i, j) in (0..64).map(|at| (at / 8, at % 8)) {
         let expected = quadratic(&row(&x, i), &row(&y, j), &vi);
@@ -348,7 +348,7 @@ fn mahalanobis_takes_the_covariance_of_all_rows() {
     let x = table(&[&[1e6 + 1.0, 0.0], &[1e6 - 1.0, 0.0]]);
     let y = table(&[&[1e6, 2.0], &[1e6, -2.0]]);
     let mut params = Params::new();
-    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params).unwrap().unwrap();
+    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false).unwrap().unwrap();
     let formula = formula_of(named, &params, Some(2));
     let got = value(&formula, &row(&ready.x, 0), &row(ready.y.as_ref().unwrap(), 0));
     assert!((got - (1.5 + 1.5f64).sqrt()).abs() < 1e-12, "{got}");
@@ -361,14 +361,14 @@ fn mahalanobis_takes_the_covariance_of_all_rows() {
 fn mahalanobis_refuses_what_has_no_inverse() {
     let prepare = find("mahalanobis").unwrap().prepare.unwrap();
     let few = table(&[&[1.0, 2.0], &[3.0, 4.0]]);
-    assert!(prepare(&few, None, &mut Params::new()).is_err());
+    assert!(prepare(&few, None, &mut Params::new(), &|| false).is_err());
     let line = table(&[&[1.0, 2.0], &[2.0, 4.0], &[3.0, 6.0], &[5.0, 10.0]]);
-    let e = prepare(&line, None, &mut Params::new()).unwrap_err();
+    let e = prepare(&line, None, &mut Params::new(), &|| false).unwrap_err();
     assert!(e.to_string().contains("VI"), "{e}");
-    assert!(prepare(&line, None, &mut params(&[("VI", vector([1.0, 2.0]))])).is_err());
-    assert!(prepare(&line, None, &mut params(&[("VI", Param::Number(1.0))])).is_err());
-    assert!(prepare(&line, None, &mut params(&[("VI", vector([f64::NAN; 4]))])).is_err());
-    assert!(prepare(&line, Some(&table(&[&[1.0]])), &mut Params::new()).is_err());
+    assert!(prepare(&line, None, &mut params(&[("VI", vector([1.0, 2.0]))]), &|| false).is_err());
+    assert!(prepare(&line, None, &mut params(&[("VI", Param::Number(1.0))]), &|| false).is_err());
+    assert!(prepare(&line, None, &mut params(&[("VI", vector([f64::NAN; 4]))]), &|| false).is_err());
+    assert!(prepare(&line, Some(&table(&[&[1.0]])), &mut Params::new(), &|| false).is_err());
 }
 
 #[test]
@@ -376,10 +376,10 @@ fn seuclidean_takes_the_variances_of_all_rows() {
     let prepare = find("seuclidean").unwrap().prepare.unwrap();
     let (x, y) = (table(&[&[1e6 + 1.0, 0.0], &[1e6, 2.0]]), table(&[&[1e6 - 1.0, 4.0]]));
     let mut found = Params::new();
-    assert!(prepare(&x, Some(&y), &mut found).unwrap().is_none());
+    assert!(prepare(&x, Some(&y), &mut found, &|| false).unwrap().is_none());
     assert_eq!(found["V"], vector([1.0, 4.0]));
     let mut given = params(&[("V", vector([3.0, 5.0]))]);
-    prepare(&x, Some(&y), &mut given).unwrap();
+    prepare(&x, Some(&y), &mut given, &|| false).unwrap();
     assert_eq!(given["V"], vector([3.0, 5.0]));
 }
 
@@ -387,11 +387,14 @@ fn seuclidean_takes_the_variances_of_all_rows() {
 fn ranks_share_ties() {
     let prepare = find("spearman").unwrap().prepare.unwrap();
     let x = table(&[&[3.0, -1.0, 3.0, 7.0], &[0.0, -0.0, -2.0, 5.0], &[1.0, f64::NAN, 2.0, 3.0]]);
-    let ranks = prepare(&x, None, &mut Params::new()).unwrap().unwrap().x;
+    let ranks = prepare(&x, None, &mut Params::new(), &|| false).unwrap().unwrap().x;
     assert_eq!(row(&ranks, 0), [2.5, 1.0, 2.5, 4.0]);
     assert_eq!(row(&ranks, 1), [2.5, 2.5, 1.0, 4.0]);
     assert!(row(&ranks, 2).iter().all(|r| r.is_nan()));
-    assert_eq!(prepare(&Table::f64(2, 0, vec![]).unwrap(), None, &mut Params::new()).unwrap().unwrap().x.rows(), 2);
+    assert_eq!(
+        prepare(&Table::f64(2, 0, vec![]).unwrap(), None, &mut Params::new(), &|| false).unwrap().unwrap().x.rows(),
+        2
+    );
 }
 
 /// The hoisted values of one row, and the row, as a backend in single precision holds them.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::advice::advice;
-use zipfold_core::describe::Data;
+use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
@@ -158,7 +158,8 @@ pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(J
         options.warnings.add(text);
     }
     let problem = with_ranges(problem, data, options)?;
-    let job = describe(&problem, data.clone())?;
+    let stop = || options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let job = describe_until(&problem, data.clone(), &stop)?;
     Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
 }
 

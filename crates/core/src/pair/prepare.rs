@@ -1,17 +1,17 @@
 //! Named preparations of whole tables: rank, whiten, variances (DESIGN 4). Each metric names the one it needs.
 
-use super::named::{Params, Prepared, vector};
+use super::named::{Params, Prepared, Stop, vector};
 use super::parse::Param;
-use crate::error::{Error, Result};
+use crate::error::{Blame, Error, Result};
 use crate::table::Table;
 
 /// Ranks of the components within each row, from 1; equal components share their mean rank. A row with a NaN is all NaN.
 ///
 /// # Errors
-/// None of its own.
-pub fn rank(x: &Table, y: Option<&Table>, _: &mut Params) -> Result<Option<Prepared>> {
+/// Where it was stopped.
+pub fn rank(x: &Table, y: Option<&Table>, _: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
     let mut order = vec![];
-    each_row(x, y, |row, out| rank_row(row, &mut order, out)).map(Some)
+    each_row(x, y, stop, |row, out| rank_row(row, &mut order, out)).map(Some)
 }
 
 fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
@@ -34,12 +34,14 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns.
-pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>> {
+pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
     same_columns(x, y)?;
     if !params.contains_key("V") {
-        let mean = means(x, y, |_| true);
+        let mean = means(x, y, stop, |_| true)?;
         let mut sums = vec![0.0; x.cols()];
-        for_rows(x, y, |row| sums.iter_mut().zip(row).zip(&mean).for_each(|((s, v), m)| *s += (v - m) * (v - m)));
+        for_rows(x, y, stop, |row| {
+            sums.iter_mut().zip(row).zip(&mean).for_each(|((s, v), m)| *s += (v - m) * (v - m))
+        })?;
         let less = (x.rows() + y.map_or(0, Table::rows)) as f64 - 1.0;
         params.insert("V".into(), Param::Vector(sums.into_iter().map(|s| s / less).collect()));
     }
@@ -53,13 +55,13 @@ pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Op
 /// # Errors
 /// `Input` when the tables have different numbers of columns, or too few rows for a covariance that can be inverted;
 /// `Request` when VI is not d × d.
-pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>> {
+pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
     same_columns(x, y)?;
     let d = x.cols();
-    let origin = means(x, y, f64::is_finite);
+    let origin = means(x, y, stop, f64::is_finite)?;
     let map = match given_inverse(params, d)? {
         Some(vi) => map_of(vi, d),
-        None => Map::Solve(covariance_root(x, y, d)?),
+        None => Map::Solve(covariance_root(x, y, d, stop)?),
     };
     params.remove("signs");
     if let Map::Rows(_, Some(signs)) = &map {
@@ -70,7 +72,7 @@ pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Optio
         moved.iter_mut().zip(row).zip(&origin).for_each(|((m, v), o)| *m = v - o);
         map.apply(&moved, out);
     };
-    each_row(x, y, go).map(Some)
+    each_row(x, y, stop, go).map(Some)
 }
 
 /// A linear map of rows.
@@ -132,22 +134,22 @@ fn indefinite(s: Vec<f64>, d: usize) -> Map {
 }
 
 /// The lower triangular L with L Lᵀ the covariance of all rows.
-fn covariance_root(x: &Table, y: Option<&Table>, d: usize) -> Result<Vec<f64>> {
+fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Result<Vec<f64>> {
     let rows = x.rows() + y.map_or(0, Table::rows);
     let remedy = "give the inverse of a covariance: --param VI=@VI.npy";
     if rows <= d {
         let what = format!("{rows} rows have no invertible covariance in {d} columns");
         return Err(Error::input(what).limit(format!("at least {} rows", d + 1)).remedy(remedy));
     }
-    let mean = means(x, y, |_| true);
+    let mean = means(x, y, stop, |_| true)?;
     let mut sums = vec![0.0; d * d];
     let mut c = vec![0.0; d];
-    for_rows(x, y, |row| {
+    for_rows(x, y, stop, |row| {
         c.iter_mut().zip(row).zip(&mean).for_each(|((c, v), m)| *c = v - m);
         for (j, sums) in sums.chunks_exact_mut(d.max(1)).enumerate() {
             sums.iter_mut().zip(&c).for_each(|(s, v)| *s += c[j] * v);
         }
-    });
+    })?;
     sums.iter_mut().for_each(|s| *s /= rows as f64 - 1.0);
     let singular = || Error::input("the covariance of the rows cannot be inverted").at("--metric").remedy(remedy);
     if sums.iter().any(|s| s.is_nan()) {
@@ -220,34 +222,41 @@ fn same_columns(x: &Table, y: Option<&Table>) -> Result<()> {
 }
 
 /// The mean of each column over the numbers of both tables that `counts`; 0 where there are none.
-fn means(x: &Table, y: Option<&Table>, counts: fn(f64) -> bool) -> Vec<f64> {
+fn means(x: &Table, y: Option<&Table>, stop: Stop<'_>, counts: fn(f64) -> bool) -> Result<Vec<f64>> {
     let mut sums = vec![(0.0, 0usize); x.cols()];
-    for_rows(x, y, |row| {
+    for_rows(x, y, stop, |row| {
         sums.iter_mut().zip(row).filter(|(_, v)| counts(**v)).for_each(|((s, n), v)| {
             *s += v;
             *n += 1;
         });
-    });
-    sums.into_iter().map(|(s, n)| if n == 0 { 0.0 } else { s / n as f64 }).collect()
+    })?;
+    Ok(sums.into_iter().map(|(s, n)| if n == 0 { 0.0 } else { s / n as f64 }).collect())
 }
 
-fn for_rows(x: &Table, y: Option<&Table>, mut go: impl FnMut(&[f64])) {
+fn for_rows(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f64])) -> Result<()> {
     let mut row = vec![0.0; x.cols()];
     for table in [Some(x), y].into_iter().flatten() {
         for at in 0..table.rows() {
+            go_on(stop)?;
             table.row_into(at, &mut row);
             go(&row);
         }
     }
+    Ok(())
+}
+
+fn go_on(stop: Stop<'_>) -> Result<()> {
+    if stop() { Err(Error::new(Blame::Interrupted, "interrupted")) } else { Ok(()) }
 }
 
 /// Both tables with `go` applied to every row.
-fn each_row(x: &Table, y: Option<&Table>, mut go: impl FnMut(&[f64], &mut [f64])) -> Result<Prepared> {
+fn each_row(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f64], &mut [f64])) -> Result<Prepared> {
     let mut of = |table: &Table| {
         let d = table.cols();
         let mut row = vec![0.0; d];
         let mut out = vec![0.0; table.rows() * d];
         for (at, out) in out.chunks_exact_mut(d.max(1)).enumerate() {
+            go_on(stop)?;
             table.row_into(at, &mut row);
             go(&row, out);
         }

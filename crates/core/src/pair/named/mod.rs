@@ -36,7 +36,12 @@ pub enum Scale {
 }
 
 /// Changes both tables before pairs are formed (rank, whiten), or completes the options from them (variances).
-pub type Prepare = fn(x: &Table, y: Option<&Table>, params: &mut Params) -> Result<Option<Prepared>>;
+///
+/// It asks `stop` for every row, and ends with an error that says it was interrupted where the answer is yes.
+pub type Prepare = fn(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>>;
+
+/// Whether work is to end.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// Tables after [`Prepare`]: double precision, same numbers of rows.
 #[derive(Clone, Debug)]
@@ -203,7 +208,10 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
         Some(Param::Number(v)) => Ok(*v),
-        Some(_) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+        Some(Param::Word(word)) => {
+            Err(Error::request(format!("'{name}' is a single number, got '{word}'")).at("--param"))
+        }
     }
 }
 
