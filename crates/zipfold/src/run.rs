@@ -16,7 +16,7 @@ use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result, describe};
+use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_cpu::pairs::dense::Shared;
 use zipfold_cpu::pairs::engine::Element;
 use zipfold_cpu::pairs::{SharedMatrix, Sink, UnitState, Values};
@@ -139,7 +139,7 @@ pub struct Outcome {
 /// Finds missing histogram ranges, describes, plans and runs `problem`.
 ///
 /// # Errors
-/// Those of [`describe()`], [`choose()`] and [`run`].
+/// Those of [`crate::describe()`], [`choose()`] and [`run`].
 pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Options<'_>) -> Result<(Job, Outcome)> {
     let problem = with_ranges(problem, data, options)?;
     let (job, machine) = ready(&problem, data, options)?;
@@ -151,7 +151,7 @@ pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Op
 /// The described job and the machine it would run on.
 ///
 /// # Errors
-/// Those of [`describe()`].
+/// Those of [`crate::describe()`].
 pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(Job, Machine)> {
     let _edges = options.budget.reserve(grid_bytes(problem), "the edges and counts of the bins")?;
     for text in advice(problem, data) {
