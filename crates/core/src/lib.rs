@@ -5,6 +5,7 @@ pub mod advice;
 pub mod budget;
 pub mod describe;
 pub mod error;
+mod exact;
 pub mod factor;
 pub mod fold;
 mod meaning;

@@ -1,4 +1,5 @@
-//! A problem as data: what is asked, with inputs by name, never the data themselves (DESIGN 2).
+//! A problem as data: what is asked, with inputs by name, never the data themselves (DESIGN 2). Numbers keep their bits in every
+//! text; JSON, which has none that are not finite, has the texts "inf", "-inf" and "nan".
 
 use crate::fold::rows::Along;
 use crate::fold::{Closed, RowOp, SelectKind};
@@ -29,10 +30,10 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<Cells>,
     /// Visit only pairs of rows at most this far apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
     pub near: Option<f64>,
     /// A periodic box: lengths, or lengths and angles in degrees.
-    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "box", with = "crate::exact", skip_serializing_if = "Option::is_none")]
     pub cell: Option<Vec<f64>>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
@@ -98,7 +99,8 @@ pub enum FoldSpec {
     Reduce {
         /// The operation.
         op: RowOp,
-        /// Results by row (default), column, or one.
+        /// Results by row (default), column, or one. Of half of the pairs (triangle, diagonal) a row or column has all pairs that
+        /// it is in, and the one result in all has each pair once.
         #[serde(default = "row")]
         along: Along,
         /// Weights of the rows folded away: as many rows, one or more columns.
@@ -152,10 +154,10 @@ pub struct AxisSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<usize>,
     /// First and last edge; without them the exact minimum and maximum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
     /// Edges of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
     pub edges: Option<Vec<f64>>,
 }
 

@@ -1,0 +1,110 @@
+//! Numbers of a problem in text, to the bit: what JSON has no number for is the text `inf`, `-inf` or `nan`.
+//!
+//! For `#[serde(with = "crate::exact")]` on numbers, lists of numbers and options of these.
+
+use serde::de::{DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// What holds numbers.
+pub(crate) trait Numbers {
+    /// The same as text holds it.
+    type Text: Serialize + DeserializeOwned;
+    fn to_text(&self) -> Self::Text;
+    fn of_text(text: Self::Text) -> Self;
+}
+
+impl Numbers for f64 {
+    type Text = Exact;
+    fn to_text(&self) -> Exact {
+        Exact(*self)
+    }
+    fn of_text(text: Exact) -> Self {
+        text.0
+    }
+}
+
+impl Numbers for Vec<f64> {
+    type Text = Vec<Exact>;
+    fn to_text(&self) -> Vec<Exact> {
+        self.iter().map(f64::to_text).collect()
+    }
+    fn of_text(text: Vec<Exact>) -> Self {
+        text.into_iter().map(f64::of_text).collect()
+    }
+}
+
+impl Numbers for [f64; 2] {
+    type Text = [Exact; 2];
+    fn to_text(&self) -> [Exact; 2] {
+        self.map(Exact)
+    }
+    fn of_text(text: [Exact; 2]) -> Self {
+        text.map(f64::of_text)
+    }
+}
+
+impl<T: Numbers> Numbers for Option<T> {
+    type Text = Option<T::Text>;
+    fn to_text(&self) -> Self::Text {
+        self.as_ref().map(T::to_text)
+    }
+    fn of_text(text: Self::Text) -> Self {
+        text.map(T::of_text)
+    }
+}
+
+pub(crate) fn serialize<T: Numbers, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.to_text().serialize(to)
+}
+
+pub(crate) fn deserialize<'de, T: Numbers, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    T::Text::deserialize(from).map(T::of_text)
+}
+
+/// A number, or its name.
+pub(crate) struct Exact(f64);
+
+impl Serialize for Exact {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let name = match self.0 {
+            v if v.is_nan() => "nan",
+            f64::INFINITY => "inf",
+            f64::NEG_INFINITY => "-inf",
+            v => return to.serialize_f64(v),
+        };
+        if to.is_human_readable() { to.serialize_str(name) } else { to.serialize_f64(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Exact {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() { from.deserialize_any(Names) } else { f64::deserialize(from).map(Exact) }
+    }
+}
+
+struct Names;
+
+impl Visitor<'_> for Names {
+    type Value = Exact;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or one of the texts \"inf\", \"-inf\", \"nan\"")
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Exact, E> {
+        Ok(Exact(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Exact, E> {
+        Ok(Exact(value as f64))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Exact, E> {
+        Ok(Exact(value as f64))
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Exact, E> {
+        match text {
+            "inf" | "+inf" => Ok(Exact(f64::INFINITY)),
+            "-inf" => Ok(Exact(f64::NEG_INFINITY)),
+            "nan" => Ok(Exact(f64::NAN)),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+        }
+    }
+}
