@@ -1,13 +1,16 @@
 //! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered. The meanings of the last
 //! few problems are kept, since parsing and lowering take longer than a small matrix.
 
+use crate::describe::weights::Holes;
 use crate::describe::{Data, pair_formula, resolve};
 use crate::error::Result;
 use crate::fold::Fold;
+use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
 use crate::pair::parse::{Param, Scope};
 use crate::pair::symmetry::{Symmetry, symmetry};
+use crate::pair::texts::Texts;
 use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -43,10 +46,14 @@ struct Question {
     cell: Option<usize>,
     cols: [usize; 2],
     names: [Option<Vec<String>>; 2],
+    /// Columns of text.
+    texts: [Vec<usize>; 2],
+    /// Weights that are missing, where pairs with such are left out.
+    holes: Holes,
 }
 
 impl Question {
-    fn of(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Self {
+    fn of(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> Self {
         Question {
             pair: problem.pair.clone(),
             params: params.clone(),
@@ -55,12 +62,16 @@ impl Question {
             cell,
             cols: data.cols(),
             names: data.names().map(|names| names.map(<[String]>::to_vec)),
+            texts: data.texts().map(<[usize]>::to_vec),
+            holes,
         }
     }
-    fn is(&self, problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> bool {
+    fn is(&self, problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> bool {
         let [a, b] = data.names();
         self.cols == data.cols()
             && self.cell == cell
+            && self.holes == holes
+            && data.texts().into_iter().eq(self.texts.iter().map(Vec::as_slice))
             && self.near == problem.near
             && self.pair == problem.pair
             && self.folds == problem.folds
@@ -86,23 +97,29 @@ fn same(a: &Params, b: &Params) -> bool {
 ///
 /// # Errors
 /// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not fit each other.
-pub(crate) fn meaning(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Result<Arc<Meaning>> {
+pub(crate) fn meaning(
+    problem: &Problem,
+    params: &Params,
+    cell: Option<usize>,
+    data: &Data,
+    holes: Holes,
+) -> Result<Arc<Meaning>> {
     // A lock that is taken is not waited for: a fork may have copied it taken.
     let mut latest = match LATEST.try_lock() {
         Ok(latest) => latest,
         Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
-        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data).map(Arc::new),
+        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data, holes).map(Arc::new),
     };
-    if let Some(at) = latest.iter().rposition(|(q, _)| q.is(problem, params, cell, data)) {
+    if let Some(at) = latest.iter().rposition(|(q, _)| q.is(problem, params, cell, data, holes)) {
         latest[at..].rotate_left(1);
         return Ok(latest[latest.len() - 1].1.clone());
     }
-    let made = Arc::new(fresh(problem, params, cell, data)?);
+    let made = Arc::new(fresh(problem, params, cell, data, holes)?);
     if size(problem, params, data) <= LARGE {
         if latest.len() == KEPT {
             latest.remove(0);
         }
-        latest.push((Question::of(problem, params, cell, data), made.clone()));
+        latest.push((Question::of(problem, params, cell, data, holes), made.clone()));
     }
     Ok(made)
 }
@@ -117,7 +134,7 @@ fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
     }
 }
 
-fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -> Result<Meaning> {
+fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> Result<Meaning> {
     let (mut formula, root) = pair_formula(problem, params, data)?;
     formula.roots = vec![root];
     let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
@@ -125,6 +142,12 @@ fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data) -
     let mut folds = resolved.collect::<Result<Vec<_>>>()?;
     nearest_by_kind(problem, &mut folds);
     let near_root = problem.near.map(|near| crate::describe::near_root(&mut formula, near)).transpose()?;
+    holes.mark(&mut formula)?;
+    let texts = Texts { columns: data.texts(), cols: data.cols(), names: data.names() };
+    texts.check(&formula)?;
+    if let Some(dims) = cell.filter(|dims| *dims == data.x.cols()) {
+        formula = by_images(&formula, dims)?;
+    }
     crate::describe::check_cell(cell, &formula, data)?;
     crate::describe::check_components(&formula, data, cell.is_some())?;
     let low = Arc::new(Lowered::new(&formula, data.x.cols(), cell.is_some())?);

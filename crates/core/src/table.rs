@@ -114,6 +114,8 @@ pub struct Table {
     /// Of the columns, then of the attributes.
     names: Option<Arc<[String]>>,
     attributes: Option<Arc<Table>>,
+    /// Columns and attributes that are text.
+    texts: Option<Arc<[usize]>>,
 }
 
 impl Table {
@@ -125,7 +127,7 @@ impl Table {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
         }
-        Ok(Table { rows, cols, elements, names: None, attributes: None })
+        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None })
     }
     /// A double-precision table.
     ///
@@ -183,8 +185,34 @@ impl Table {
         if other.attributes.is_some() && self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
             self.attributes = other.attributes.clone();
+            self.texts = other.texts.clone();
         }
         self
+    }
+    /// The same table, of which these columns (attributes are counted on after the columns) hold words by their numbers in
+    /// ascending order. A formula may compare them with each other, and nothing else.
+    pub fn with_texts(mut self, columns: Vec<usize>) -> Self {
+        self.texts = (!columns.is_empty()).then(|| columns.into());
+        self
+    }
+    /// Columns and attributes that are text.
+    pub fn texts(&self) -> &[usize] {
+        self.texts.as_deref().unwrap_or(&[])
+    }
+    /// The same table with one more attribute, which no formula can name.
+    pub(crate) fn with_mark(self, mark: Vec<f64>) -> Result<Self> {
+        let (old, rows) = (self.attributes.clone(), self.rows);
+        let wide = old.as_ref().map_or(0, |t| t.cols);
+        let mut items = Vec::with_capacity(rows * (wide + 1));
+        for (row, mark) in mark.iter().enumerate() {
+            items.extend((0..wide).map(|k| old.as_ref().map_or(f64::NAN, |t| t.get(row, k))));
+            items.push(*mark);
+        }
+        let mut names: Vec<String> = old.and_then(|t| t.names.clone()).map_or_else(Vec::new, |n| n.to_vec());
+        names.push(format!("({wide})"));
+        let columns = self.names.clone().map(|n| n[..self.cols].to_vec());
+        let marked = Table { names: columns.map(Into::into), attributes: None, ..self };
+        marked.with_attributes(Table::f64(rows, wide + 1, items)?.with_names(names)?)
     }
     /// Numbers beside the components of a row, with names of their own.
     pub fn attributes(&self) -> Option<&Table> {
@@ -278,7 +306,8 @@ impl Table {
                 Elements::F64(out.into())
             }
         };
-        let table = Table::new(self.rows, columns.len(), elements)?;
+        let texts = (0..columns.len()).filter(|k| self.texts().contains(&columns[*k])).collect();
+        let table = Table::new(self.rows, columns.len(), elements)?.with_texts(texts);
         match &self.names {
             Some(names) => table.with_names(columns.iter().map(|c| names[*c].clone()).collect()),
             None => Ok(table),

@@ -4,6 +4,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod everywhere;
 pub mod formulas;
 pub mod inputs;
 pub mod runner;

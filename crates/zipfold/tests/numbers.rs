@@ -71,6 +71,7 @@ fn bits(p: &Problem) -> Vec<u64> {
         match param {
             Param::Number(v) => all.push(*v),
             Param::Vector(v) => all.extend(v),
+            Param::Word(_) => {}
         }
     }
     all.iter().map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() }).collect()

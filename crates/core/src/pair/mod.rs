@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod eval;
+pub mod images;
 pub mod interval;
 mod lex;
 pub mod lower;
@@ -11,8 +12,10 @@ pub mod parse;
 pub mod prepare;
 mod sign;
 pub mod symmetry;
+pub(crate) mod texts;
 pub mod trace;
 pub mod tree;
+pub mod truth;
 
 pub use eval::{Evaluator, Rows};
 pub use parse::{Param, Scope, parse};

@@ -19,9 +19,9 @@ const MAX_DEPTH: usize = 100;
 #[serde(untagged)]
 pub enum Param {
     /// A number.
-    Number(f64),
+    Number(#[serde(with = "crate::exact")] f64),
     /// A vector as long as a row has components.
-    Vector(Vec<f64>),
+    Vector(#[serde(with = "crate::exact")] Vec<f64>),
     /// A word: the choice of an option, such as a unit.
     Word(String),
 }
@@ -61,6 +61,7 @@ pub const UNARY: &[(&str, Unary)] = &[
     ("sqrt", Unary::Sqrt),
     ("exp", Unary::Exp),
     ("log", Unary::Log),
+    ("ln", Unary::Log),
     ("log2", Unary::Log2),
     ("log10", Unary::Log10),
     ("log1p", Unary::Log1p),
@@ -74,6 +75,9 @@ pub const UNARY: &[(&str, Unary)] = &[
     ("sinh", Unary::Sinh),
     ("cosh", Unary::Cosh),
     ("tanh", Unary::Tanh),
+    ("erf", Unary::Erf),
+    ("erfc", Unary::Erfc),
+    ("lgamma", Unary::Lgamma),
     ("floor", Unary::Floor),
     ("ceil", Unary::Ceil),
     ("round", Unary::Round),
@@ -399,6 +403,8 @@ impl Parser<'_, '_> {
             "pi" => self.formula.number(std::f64::consts::PI),
             "inf" => self.formula.number(f64::INFINITY),
             "value" => self.value(range),
+            "e" => self.formula.number(std::f64::consts::E),
+            "nan" => self.formula.number(f64::NAN),
             _ => Err(self.unknown(name, range)),
         }
     }
@@ -411,7 +417,7 @@ impl Parser<'_, '_> {
     }
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {
         // One letter is near to every other: a hint would be noise.
-        let known = ["x", "y", "dim", "pi", "inf"].into_iter().filter(|k| k.len() > 1 && name.len() > 1);
+        let known = ["x", "y", "dim", "pi", "inf", "e", "nan"].into_iter().filter(|k| k.len() > 1 && name.len() > 1);
         let known = known.chain(self.scope.params.keys().map(String::as_str));
         let hint = suggestion(name, known, "");
         let give = format!("give it a value: --param {name}=VALUE");

@@ -50,6 +50,9 @@ pub enum Unary {
     Sinh,
     Cosh,
     Tanh,
+    Erf,
+    Erfc,
+    Lgamma,
     Floor,
     Ceil,
     Round,
@@ -278,6 +281,10 @@ impl Formula {
         if op == Unary::Not && !t.truth {
             return Err(Error::request("'not' takes a truth value, here a number").remedy("compare it: 'x != 0'"));
         }
+        let a = if op == Unary::Abs { self.even(a)? } else { a };
+        if let (Unary::Neg, Node::Unary(Unary::Neg, inner)) = (op, self.node(a)) {
+            return Ok(*inner);
+        }
         if let Some(v) = self.constant(a) {
             let folded = super::eval::unary(op, v);
             return if op == Unary::Not { self.truth_constant(folded) } else { self.number(folded) };
@@ -304,6 +311,7 @@ impl Formula {
             let folded = super::eval::binary(op, u, v);
             return if truth { self.truth_constant(folded) } else { self.number(folded) };
         }
+        let (a, b) = if op == Binary::Mul && a == b { (self.even(a)?, self.even(b)?) } else { (a, b) };
         let shape = if ta.shape == Shape::Vector || tb.shape == Shape::Vector { Shape::Vector } else { Shape::Scalar };
         let node = self.difference(op, a, b).unwrap_or(Node::Binary(op, a, b));
         self.add(node, Type { shape, truth }, self.deps(a) | self.deps(b))
@@ -318,6 +326,17 @@ impl Formula {
                 Some(Node::DeltaAt(*k))
             }
             _ => None,
+        }
+    }
+    /// `a`, or what differs from it in its sign alone: `−a` as `a`, and `y − x` as the difference `x − y`.
+    fn even(&mut self, a: Id) -> Result<Id> {
+        match *self.node(a) {
+            Node::Unary(Unary::Neg, inner) => self.even(inner),
+            Node::Binary(Binary::Sub, p, q) => match self.difference(Binary::Sub, q, p) {
+                Some(turned) => self.leaf(turned),
+                None => Ok(a),
+            },
+            _ => Ok(a),
         }
     }
     fn truth_constant(&mut self, value: f64) -> Result<Id> {

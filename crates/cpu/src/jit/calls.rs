@@ -30,7 +30,7 @@ pub enum Call {
     Atan2,
 }
 
-const LIST: [Call; 18] = [
+const LIST: [Call; 21] = [
     Call::Pow,
     Call::PowConst,
     Call::Atan2,
@@ -49,6 +49,9 @@ const LIST: [Call; 18] = [
     Call::Unary(Unary::Sinh),
     Call::Unary(Unary::Cosh),
     Call::Unary(Unary::Tanh),
+    Call::Unary(Unary::Erf),
+    Call::Unary(Unary::Erfc),
+    Call::Unary(Unary::Lgamma),
 ];
 
 impl Call {

@@ -95,6 +95,8 @@ impl<T: Real> Rows<T> {
         }
         let blocks = table.rows().div_ceil(BLOCK);
         let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
+        // Rows without components have nothing in their vectors.
+        let vectors = if low.dim == 0 { 0 } else { streams };
         let wide = BLOCK * streams * low.dim;
         let strips = out.strips.par_chunks_mut(wide.max(1));
         let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
@@ -103,7 +105,7 @@ impl<T: Real> Rows<T> {
                 if block * BLOCK + lane < table.rows() {
                     hoister.load(table, block * BLOCK + lane);
                 }
-                for s in 0..streams {
+                for s in 0..vectors {
                     let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
                     let to = &mut strips[first..];
                     hoister.stream(s).iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));

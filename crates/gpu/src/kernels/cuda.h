@@ -55,6 +55,9 @@ ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define zf_sinh_f sinhf
 #define zf_cosh_f coshf
 #define zf_tanh_f tanhf
+#define zf_erf_f erff
+#define zf_erfc_f erfcf
+#define zf_lgamma_f lgammaf
 #define zf_floor_f floorf
 #define zf_ceil_f ceilf
 #define zf_round_f rintf
@@ -104,6 +107,9 @@ ZF_FN float zf_min_f(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" 
 #define zf_sinh_d sinh
 #define zf_cosh_d cosh
 #define zf_tanh_d tanh
+#define zf_erf_d erf
+#define zf_erfc_d erfc
+#define zf_lgamma_d lgamma
 #define zf_floor_d floor
 #define zf_ceil_d ceil
 #define zf_round_d rint

@@ -62,6 +62,8 @@ pub(super) fn unary(op: Unary, a: Span) -> Span {
         Unary::Sinh => rising(a, libm::sinh),
         Unary::Cosh => rising(a.abs(), libm::cosh),
         Unary::Tanh => within(rising(a, libm::tanh), -1.0, 1.0),
+        Unary::Erf => within(rising(a, libm::erf), -1.0, 1.0),
+        Unary::Erfc => within(falling(a, libm::erfc), 0.0, 2.0),
         _ => Span::UNKNOWN,
     }
 }

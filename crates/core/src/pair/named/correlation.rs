@@ -4,14 +4,17 @@
 use super::{Domain, Named, Params, Result, Scale, cosine, option, weighted};
 use crate::pair::tree::{Formula, Id};
 
-/// Row `r` less its mean.
+/// Row `r` less its mean; zeros where all components are equal, whose mean may be rounded to another number.
 fn centred(r: &str) -> String {
-    format!("({r} - mean({r}))")
+    let r = cosine::scaled(r);
+    format!("if(max({r}) == min({r}), 0 * {r}, {r} - mean({r}))")
 }
 
-/// Row `r` less its weighted mean, times the root of the weights.
+/// Row `r` less its weighted mean, times the root of the weights; zeros where all components that weigh are equal.
 fn centred_weighted(r: &str) -> String {
-    format!("(sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
+    let r = cosine::scaled(r);
+    let equal = format!("max(if(w > 0, {r}, -inf)) == min(if(w > 0, {r}, inf))");
+    format!("if({equal}, 0 * {r}, sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
 }
 
 /// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
@@ -27,7 +30,11 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let total: f64 = (0..x.len()).map(weight).sum();
     let mean = |r: &[f64]| (0..r.len()).map(|k| weight(k) * r[k]).sum::<f64>() / total;
     let (mx, my) = (mean(x), mean(y));
-    let less = |r: &[f64], m: f64| r.iter().map(|v| v - m).collect::<Vec<f64>>();
+    let less = |r: &[f64], m: f64| {
+        let counts: Vec<f64> = (0..r.len()).filter(|k| weight(*k) > 0.0).map(|k| r[k]).collect();
+        let constant = counts.windows(2).all(|w| w[0] == w[1]);
+        r.iter().map(|v| if constant { 0.0 } else { v - m }).collect::<Vec<f64>>()
+    };
     cosine::coefficient(&less(x, mx), &less(y, my), params)
 }
 

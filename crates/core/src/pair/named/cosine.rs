@@ -10,8 +10,15 @@ pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
     if dim == Some(0) {
         return format!("sum({a} * {b}) / (norm({a}) * norm({b}))");
     }
+    let (a, b) = (scaled(a), scaled(b));
     let (u, v) = (format!("({a} / norm({a}))"), format!("({b} / norm({b}))"));
     inner(&u, &v, "1")
+}
+
+/// Row `r`, times a power of two where squares of its components would leave the range of numbers.
+pub(super) fn scaled(r: &str) -> String {
+    let size = format!("max(abs({r}))");
+    format!("({r} * if({size} > 2^500, 2^-600, if({size} < 2^-500, 2^600, 1)))")
 }
 
 /// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal ones.
@@ -56,7 +63,7 @@ pub const COSINE_SIMILARITY: Named = Named {
     aliases: &["cosine_kernel"],
     options: &[],
     formula: |f, params, dim| {
-        let unit = |r: &str| format!("{r} / if(norm({r}) == 0, 1, norm({r}))");
+        let unit = |r: &str| format!("{0} / if(norm({0}) == 0, 1, norm({0}))", scaled(r));
         let (u, v) = (format!("({})", unit("x")), format!("({})", unit("y")));
         text(f, &inner(&u, &v, &format!("if(sum({u} * {v}) == 0, 0, 1)")), params, dim)
     },

@@ -1,0 +1,236 @@
+//! Coordinates in a periodic box: a formula may use them through differences of the two rows alone, in whatever way these are
+//! written. `y - x`, `x[0] - y[0]`, `w*x - w*y` and `(x - 1) - (y - 1)` become the difference that is taken by the minimum
+//! image; what is no such difference depends on the wall that a row happens to be near, and is refused.
+
+use super::tree::{Binary, Formula, Id, Node, Shape, Side, Unary};
+use crate::error::{Error, Result};
+
+/// A sum of coordinates with coefficients, and of something else.
+#[derive(Clone, Debug, Default)]
+struct Linear {
+    terms: Vec<Term>,
+    /// What depends on no coordinate alone.
+    rest: Option<Id>,
+    vector: bool,
+}
+
+/// A coordinate, or all of a row, times a number, times or divided by what else is named.
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    factor: f64,
+    by: Vec<(Binary, Id)>,
+    at: Option<u32>,
+    side: Side,
+}
+
+impl Linear {
+    /// The factor of what `term` has of the other row.
+    fn opposite(&self, term: &Term) -> f64 {
+        let other = self.terms.iter().find(|t| t.side != term.side && (&t.by, t.at) == (&term.by, term.at));
+        other.map_or(0.0, |o| o.factor)
+    }
+    /// Whether all coordinates are in differences.
+    fn is_balanced(&self) -> bool {
+        self.terms.iter().all(|t| self.opposite(t) == -t.factor)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    /// Depends on no coordinate alone.
+    Plain(Id),
+    Linear(Linear),
+}
+
+/// `formula` with all differences of coordinates taken by the minimum image; numbers of a row from `dims` on are attributes.
+///
+/// # Errors
+/// `Request` for a coordinate that stands in no difference, or when the formula is full.
+pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
+    let mut out = Formula::new();
+    (out.vectors, out.components) = (formula.vectors.clone(), formula.components);
+    let live = formula.live();
+    let mut values: Vec<Value> = Vec::with_capacity(live.len());
+    for (at, live) in live.iter().enumerate() {
+        let value = if *live { node(formula, Id(at as u32), &values, dims, &mut out)? } else { Value::Plain(Id(0)) };
+        // What is a difference is one from here on, so that nothing is multiplied out that was not.
+        let whole = matches!(&value, Value::Linear(linear) if linear.is_balanced());
+        values.push(if whole { Value::Plain(plain(&value, &mut out)?) } else { value });
+    }
+    let roots = formula.roots.iter().map(|r| plain(&values[r.0 as usize], &mut out));
+    out.roots = roots.collect::<Result<_>>()?;
+    Ok(out)
+}
+
+fn node(formula: &Formula, id: Id, values: &[Value], dims: usize, out: &mut Formula) -> Result<Value> {
+    let value = |id: &Id| &values[id.0 as usize];
+    let coordinate = |side, at: Option<u32>| {
+        let terms = vec![Term { factor: 1.0, by: vec![], at, side }];
+        Ok(Value::Linear(Linear { terms, rest: None, vector: at.is_none() }))
+    };
+    let made = match formula.node(id) {
+        Node::Row(side) => return coordinate(*side, None),
+        Node::At(side, k) if (*k as usize) < dims => return coordinate(*side, Some(*k)),
+        Node::Unary(Unary::Neg, a) if matches!(value(a), Value::Linear(_)) => {
+            let a = linear(value(a), out);
+            return negated(a, out).map(Value::Linear);
+        }
+        Node::Binary(op @ (Binary::Add | Binary::Sub), a, b) if either_linear(value(a), value(b)) => {
+            let (a, b) = (linear(value(a), out), linear(value(b), out));
+            return sum(*op, a, b, out).map(Value::Linear);
+        }
+        Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => match (op, value(a), value(b)) {
+            (_, Value::Linear(a), Value::Plain(by)) => return scaled(*op, a, *by, out).map(Value::Linear),
+            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => return scaled(*op, b, *by, out).map(Value::Linear),
+            (op, a, b) => {
+                let (a, b) = (plain(a, out)?, plain(b, out)?);
+                out.binary(*op, a, b)?
+            }
+        },
+        Node::Unary(op, a) => {
+            let a = plain(value(a), out)?;
+            out.unary(*op, a)?
+        }
+        Node::Binary(op, a, b) => {
+            let (a, b) = (plain(value(a), out)?, plain(value(b), out)?);
+            out.binary(*op, a, b)?
+        }
+        Node::Select(c, a, b) => {
+            let [c, a, b] = [plain(value(c), out)?, plain(value(a), out)?, plain(value(b), out)?];
+            out.select(c, a, b)?
+        }
+        Node::Reduce(op, a) => {
+            let a = plain(value(a), out)?;
+            out.reduce(*op, a)?
+        }
+        Node::UserReduce { op, init, body } => {
+            let (op, body) = (plain(value(op), out)?, plain(value(body), out)?);
+            let init = init.map(|i| plain(value(&i), out)).transpose()?;
+            out.user_reduce(op, init, body)?
+        }
+        Node::Tuple(parts) => {
+            let parts = parts.iter().map(|p| plain(value(p), out)).collect::<Result<_>>()?;
+            out.tuple(parts)?
+        }
+        Node::Const(bits) => out.number(f64::from_bits(*bits))?,
+        Node::Given(v) => out.given(formula.vectors[*v as usize].clone())?,
+        leaf => out.leaf(leaf.clone())?,
+    };
+    Ok(Value::Plain(made))
+}
+
+fn either_linear(a: &Value, b: &Value) -> bool {
+    matches!(a, Value::Linear(_)) || matches!(b, Value::Linear(_))
+}
+
+fn linear(value: &Value, out: &Formula) -> Linear {
+    match value {
+        Value::Linear(linear) => linear.clone(),
+        Value::Plain(id) => Linear { terms: vec![], rest: Some(*id), vector: out.ty(*id).shape == Shape::Vector },
+    }
+}
+
+fn negated(mut a: Linear, out: &mut Formula) -> Result<Linear> {
+    a.terms.iter_mut().for_each(|t| t.factor = -t.factor);
+    a.rest = a.rest.map(|r| out.unary(Unary::Neg, r)).transpose()?;
+    Ok(a)
+}
+
+fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Linear> {
+    if op == Binary::Sub {
+        b.terms.iter_mut().for_each(|t| t.factor = -t.factor);
+    }
+    a.rest = match (a.rest, b.rest) {
+        (Some(p), Some(q)) => Some(out.binary(op, p, q)?),
+        (None, Some(q)) if op == Binary::Sub => Some(out.unary(Unary::Neg, q)?),
+        (p, q) => p.or(q),
+    };
+    for term in b.terms {
+        match a.terms.iter_mut().find(|t| (&t.by, t.at, t.side) == (&term.by, term.at, term.side)) {
+            Some(same) => same.factor += term.factor,
+            None => a.terms.push(term),
+        }
+    }
+    a.vector |= b.vector;
+    Ok(a)
+}
+
+fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
+    let mut a = a.clone();
+    let constant = out.constant(by);
+    for term in &mut a.terms {
+        match (op, constant) {
+            (Binary::Mul, Some(c)) => term.factor *= c,
+            (_, Some(c)) => term.factor /= c,
+            _ => {
+                term.by.push((op, by));
+                // Factors commute.
+                term.by.sort_unstable();
+            }
+        }
+    }
+    a.rest = a.rest.map(|r| out.binary(op, r, by)).transpose()?;
+    a.vector |= out.ty(by).shape == Shape::Vector;
+    Ok(a)
+}
+
+/// A value with its differences by the minimum image.
+fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
+    let linear = match value {
+        Value::Plain(id) => return Ok(*id),
+        Value::Linear(linear) => linear,
+    };
+    let mut made: Option<Id> = None;
+    for term in &linear.terms {
+        if linear.opposite(term) != -term.factor {
+            return Err(alone(term));
+        }
+        if term.side == Side::X && term.factor != 0.0 {
+            let gap = difference(term, out)?;
+            made = Some(match made {
+                Some(before) => out.binary(Binary::Add, before, gap)?,
+                None => gap,
+            });
+        }
+    }
+    match (made, linear.rest) {
+        (Some(made), Some(rest)) if out.constant(rest) != Some(0.0) => out.binary(Binary::Add, made, rest),
+        (Some(made), _) => Ok(made),
+        (None, rest) => {
+            let zero = out.number(0.0)?;
+            let rest = rest.unwrap_or(zero);
+            if linear.vector && out.ty(rest).shape != Shape::Vector {
+                let gap = out.leaf(Node::Delta)?;
+                let nothing = out.binary(Binary::Mul, gap, zero)?;
+                return out.binary(Binary::Add, nothing, rest);
+            }
+            Ok(rest)
+        }
+    }
+}
+
+fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
+    let gap = out.leaf(term.at.map_or(Node::Delta, Node::DeltaAt))?;
+    let mut made = match term.factor {
+        1.0 => gap,
+        -1.0 => out.unary(Unary::Neg, gap)?,
+        factor => {
+            let factor = out.number(factor)?;
+            out.binary(Binary::Mul, factor, gap)?
+        }
+    };
+    for (op, by) in &term.by {
+        made = out.binary(*op, made, *by)?;
+    }
+    Ok(made)
+}
+
+fn alone(term: &Term) -> Error {
+    let row = if term.side == Side::X { "x" } else { "y" };
+    let name = term.at.map_or_else(|| row.to_string(), |k| format!("{row}[{k}]"));
+    let e = Error::request(format!(
+        "expected coordinates in a box only inside differences 'x - y', got '{name}' outside of one"
+    ));
+    e.at("formula, --box")
+        .remedy("write differences as 'x - y'; numbers that no box is about are attributes of rows: x.name")
+}

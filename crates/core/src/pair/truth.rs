@@ -1,0 +1,78 @@
+//! Conditions of joins as in SQL: a comparison with NaN, which stands for what is missing, is neither true nor false; `not` of
+//! such is such; `and` and `or` know what follows from the other operand. A condition holds where it is true.
+
+use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
+use crate::error::Result;
+use std::collections::HashMap;
+
+/// What is true, as a number 1, exactly where `condition` is true for sure. Numbers inside comparisons stay as they are.
+///
+/// # Errors
+/// `Request` when the formula is full.
+pub fn certain(formula: &mut Formula, condition: Id) -> Result<Id> {
+    Certain { formula, known: HashMap::new() }.of(condition, true)
+}
+
+struct Certain<'f> {
+    formula: &'f mut Formula,
+    known: HashMap<(Id, bool), Id>,
+}
+
+impl Certain<'_> {
+    /// Where `id` is surely `wanted`.
+    fn of(&mut self, id: Id, wanted: bool) -> Result<Id> {
+        if let Some(known) = self.known.get(&(id, wanted)) {
+            return Ok(*known);
+        }
+        let made = self.fresh(id, wanted)?;
+        self.known.insert((id, wanted), made);
+        Ok(made)
+    }
+    fn fresh(&mut self, id: Id, wanted: bool) -> Result<Id> {
+        match self.formula.node(id).clone() {
+            Node::Unary(Unary::Not, a) => self.of(a, !wanted),
+            Node::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+                let (a, b) = (self.of(a, wanted)?, self.of(b, wanted)?);
+                let op = if (op == Binary::And) == wanted { Binary::And } else { Binary::Or };
+                self.formula.binary(op, a, b)
+            }
+            Node::Binary(Binary::Xor, a, b) => {
+                let (both, neither) = (self.together(a, true, b, !wanted)?, self.together(a, false, b, wanted)?);
+                self.formula.binary(Binary::Or, both, neither)
+            }
+            Node::Binary(op, a, b) => self.comparison(op, a, b, wanted, id),
+            // As CASE in SQL: what is unknown takes the other branch.
+            Node::Select(c, a, b) => {
+                let (c, a, b) = (self.of(c, true)?, self.of(a, wanted)?, self.of(b, wanted)?);
+                let first = self.formula.binary(Binary::And, c, a)?;
+                let other = self.formula.unary(Unary::Not, c)?;
+                let second = self.formula.binary(Binary::And, other, b)?;
+                self.formula.binary(Binary::Or, first, second)
+            }
+            Node::Reduce(op @ (Reduce::Any | Reduce::All), a) => {
+                let a = self.of(a, wanted)?;
+                let op = if (op == Reduce::Any) == wanted { Reduce::Any } else { Reduce::All };
+                self.formula.reduce(op, a)
+            }
+            _ if wanted => Ok(id),
+            _ => self.formula.unary(Unary::Not, id),
+        }
+    }
+    fn together(&mut self, a: Id, is_a: bool, b: Id, is_b: bool) -> Result<Id> {
+        let (a, b) = (self.of(a, is_a)?, self.of(b, is_b)?);
+        self.formula.binary(Binary::And, a, b)
+    }
+    fn comparison(&mut self, op: Binary, a: Id, b: Id, wanted: bool, id: Id) -> Result<Id> {
+        match (op, wanted) {
+            (Binary::Lt | Binary::Le | Binary::Eq, true) => Ok(id),
+            (Binary::Lt, false) => self.formula.binary(Binary::Le, b, a),
+            (Binary::Le, false) => self.formula.binary(Binary::Lt, b, a),
+            (Binary::Ne, false) => self.formula.binary(Binary::Eq, a, b),
+            // Equal or unequal: of NaN neither.
+            _ => {
+                let (less, more) = (self.formula.binary(Binary::Lt, a, b)?, self.formula.binary(Binary::Lt, b, a)?);
+                self.formula.binary(Binary::Or, less, more)
+            }
+        }
+    }
+}

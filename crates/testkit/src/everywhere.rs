@@ -1,0 +1,38 @@
+//! A problem asked of the oracle and of the engine in all its ways, whose answers must have the same bits.
+
+use crate::compare::{Numbers, difference, same};
+use crate::runner::{Variant, isas, numbers, on_engine};
+use zipfold::run::with_ranges;
+use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
+
+/// The numbers of every fold.
+///
+/// # Errors
+/// Those of the description.
+///
+/// # Panics
+/// Where two ways give different bits.
+pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error> {
+    let problem = Problem { precision: Some(Precision::F64), ..problem.clone() };
+    let problem = with_ranges(&problem, data, &zipfold::Options { threads: 1, ..Default::default() })?.into_owned();
+    let job = describe(&problem, data.clone())?;
+    let wanted = numbers(&job, &oracle::run(&job)?);
+    let isa = isas()[isas().len() - 1];
+    let prunable = zipfold::plan::prune::mode(&job).is_some();
+    let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];
+    for (key, value) in ways.into_iter().filter(|(key, _)| prunable || !matches!(*key, "prune" | "mesh")) {
+        let mut settings = zipfold::plan::Settings::default();
+        if !key.is_empty() {
+            settings.insert(key.into(), value.into());
+            if prunable && key != "family" {
+                settings.insert("prune".into(), "on".into());
+            }
+        }
+        let got = on_engine(&problem, &job, &Variant { isa, threads: 2, tile: 128, settings: settings.clone() })?;
+        for (fold, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
+            let odd = difference(got, wanted, same);
+            assert!(odd.is_none(), "{problem:?} {settings:?} fold {fold}: {}", odd.unwrap_or_default());
+        }
+    }
+    Ok(wanted)
+}
