@@ -98,7 +98,7 @@ pub struct PairArgs {
     /// Only these columns, by name or number
     #[arg(long, value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
-    /// A periodic box: LX,LY,LZ or LX,LY,LZ,α,β,γ (degrees)
+    /// A periodic box: LX,LY,LZ or LX,LY,LZ,α,β,γ (degrees); formulas use coordinates through differences 'x - y' alone
     #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
     pub cell: Option<String>,
     /// Only pairs of rows at most this far apart
@@ -234,10 +234,10 @@ pub struct Reduce {
     /// The operation
     #[arg(long, value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"])]
     pub op: String,
-    /// Weights of the rows folded away: a file with one row each
+    /// Weights of the rows folded away: a file with one row each; a mean divides by their sum, column by column
     #[arg(long, value_name = "FILE")]
     pub weights: Option<String>,
-    /// Results per row, per column, or one
+    /// Results per row, per column, or one of all ordered pairs
     #[arg(long, default_value = "row", value_parser = ["row", "column", "all"])]
     pub axis: String,
     /// Leave out i = j
@@ -253,7 +253,7 @@ pub struct Reduce {
 pub struct Join {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'
+    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no comparison with a null is true
     #[arg(long = "where", value_name = "EXPR")]
     pub predicate: String,
     /// Every pair, or the rows of x with or without a match

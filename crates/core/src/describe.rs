@@ -13,6 +13,8 @@ use crate::space::{Cell, Cells, Space};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
+pub(crate) mod weights;
+
 /// The most neighbours of a row, and the most bins of a histogram (those under and over included).
 const MAX_K: usize = 1 << 32;
 const MAX_BINS: usize = 1 << 32;
@@ -51,6 +53,8 @@ pub struct Job {
     pub precision: Precision,
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
+    /// Whether pairs are left out for a weight that is missing: one of the roots is NaN for them.
+    pub holes: bool,
 }
 
 impl Data {
@@ -69,6 +73,10 @@ impl Data {
     /// Names of the columns of x and of y.
     pub(crate) fn names(&self) -> [Option<&[String]>; 2] {
         [self.x.names(), self.other().names()]
+    }
+    /// Columns of x and of y that are text.
+    pub(crate) fn texts(&self) -> [&[usize]; 2] {
+        [self.x.texts(), self.other().texts()]
     }
 }
 
@@ -100,19 +108,39 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let (mut data, mut params) = (data, problem.pair.params.clone());
     prepare(problem, &mut data, &mut params, stop)?;
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
+    let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data)?;
+    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data, holes)?;
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
-        weigh(fold.clone(), weights, &data)
+        weights::weigh(once(fold.clone(), problem, weights.is_some())?, weights, &data)
     });
     let folds = weighed.collect::<Result<_>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
     let space = space(problem, &data, symmetric)?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
-    Ok(Job { low, space, folds, near_root, nan: problem.nan, cell, x: data.x, y: data.y, precision, symmetric })
+    let (nan, holes) = (problem.nan, holes.any());
+    Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
+}
+
+/// A fold of all pairs into one result folds each pair once where half of them were asked for: i < j, or i <= j.
+fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
+    let half = matches!(problem.cells, Some(Cells::Triangle | Cells::Diagonal));
+    match fold {
+        // The least and the largest are the same either way.
+        Fold::Rows(f) if half && f.along == Along::All && !f.op.is_extreme() => {
+            if weighted {
+                let e = Error::request(
+                    "weights belong to one row of a pair, and in half of the pairs no row is the second",
+                );
+                return Err(e.at("weights").remedy("cells = \"ordered\" visits both orders of every pair"));
+            }
+            Ok(Fold::Rows(RowFold { once: true, ..f }))
+        }
+        other => Ok(other),
+    }
 }
 
 fn natural_precision(data: &Data) -> Precision {
@@ -162,6 +190,10 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'
     if let Some(prepare) = named_pair(problem)?.and_then(|named| named.prepare)
         && let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)?
     {
+        if problem.cell.is_some() {
+            let e = Error::request("this metric prepares whole rows, so no box is about what it compares").at("--box");
+            return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
+        }
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
     }
@@ -206,7 +238,15 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
             if width > 1 && !matches!(op, RowOp::Sum | RowOp::Mean) {
                 scalar_only("this operation")?;
             }
-            Ok(Fold::Rows(RowFold { root: 0, width, op: *op, along: *along, weights: None, weight_width: 1 }))
+            Ok(Fold::Rows(RowFold {
+                root: 0,
+                width,
+                op: *op,
+                along: *along,
+                weights: None,
+                weight_width: 1,
+                once: false,
+            }))
         }
         FoldSpec::Nearest { k, largest } => {
             scalar_only("nearest")?;
@@ -241,54 +281,11 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
 fn condition(predicate: &str, formula: &mut Formula, scope: &Scope<'_>) -> Result<usize> {
     let id = parse(formula, predicate, scope)?;
     if formula.ty(id).truth && formula.ty(id).shape == crate::pair::Shape::Scalar {
-        return Ok(add_root(formula, id));
+        let certain = crate::pair::truth::certain(formula, id)?;
+        return Ok(add_root(formula, certain));
     }
     let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
     Err(e.at("--where").span(predicate, 0..predicate.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
-}
-
-/// `fold` with the weights that come with the data.
-fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> {
-    let Some([a, b]) = weights else { return Ok(fold) };
-    match fold {
-        Fold::Rows(fold) => {
-            let (table, rows) = if fold.along == Along::Column { (a, data.x.rows()) } else { (b, data.other().rows()) };
-            weigh_rows(fold, table, rows).map(Fold::Rows)
-        }
-        Fold::Histogram(fold) => {
-            let column = |t: &Table| t.elements().every(t.cols());
-            check_weights(a, data.x.rows())?;
-            check_weights(b, data.other().rows())?;
-            fold.weighted([column(a), column(b)]).map(Fold::Histogram)
-        }
-        other => Ok(other),
-    }
-}
-
-fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
-    let op = fold.op;
-    if !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
-        let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
-        return Err(e.at("--weights").remedy("leave them out, or put them into the formula"));
-    }
-    check_weights(table, rows)?;
-    if op == RowOp::Logsumexp && table.cols() > 1 {
-        return Err(Error::request("logsumexp takes one weight a row").at("--weights").remedy("pick one column"));
-    }
-    let (width, weight_width) = (fold.width, table.cols());
-    if width > 1 && weight_width > 1 && width != weight_width {
-        return Err(Error::request(format!("values of {width} numbers and weights of {weight_width} do not fit")));
-    }
-    let flat = table.elements().every(1);
-    Ok(RowFold { weights: Some(flat), weight_width, ..fold })
-}
-
-fn check_weights(table: &Table, rows: usize) -> Result<()> {
-    if table.rows() == rows && table.cols() > 0 {
-        return Ok(());
-    }
-    let what = format!("weights of {} rows and {} columns for {rows} rows", table.rows(), table.cols());
-    Err(Error::input(what).at("--weights").remedy("one weight, or one row of weights, for each row"))
 }
 
 fn add_root(formula: &mut Formula, id: Id) -> usize {

@@ -190,6 +190,7 @@ fn credit(
         (Fold::Condensed { root }, _) => dense[n * i - i * (i + 1) / 2 + j - i - 1] = roots[*root][0],
         (Fold::Rows(f), _) => {
             let Some([by_row, by_col]) = piece else { return };
+            let both = both && f.credits_both(true);
             if f.along != Along::Column || both {
                 by_row.absorb(f, i, j, &roots[f.root]);
             }

@@ -199,7 +199,7 @@ fn credit_rows<T: Number>(
     run: &Range<usize>,
 ) {
     let [by_row, by_col] = pieces;
-    let half = job.space.is_half();
+    let half = f.credits_both(job.space.is_half());
     if f.sums_runs(half) {
         for p in 0..f.width {
             let values: Vec<f64> = run.clone().map(|j| r.at(part + p, i, j)).collect();

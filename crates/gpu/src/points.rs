@@ -286,7 +286,8 @@ fn sides(job: &Job) -> Vec<(Side, Cells)> {
     let cells = job.space.cells;
     let both = vec![(Side::X, cells), (Side::Y, Cells::Triangle)];
     match &job.folds[0] {
-        Fold::Rows(_) | Fold::Nearest(_) if job.space.is_half() => both,
+        Fold::Rows(f) if f.credits_both(job.space.is_half()) => both,
+        Fold::Nearest(_) if job.space.is_half() => both,
         Fold::Select(f) if f.kind != SelectKind::Inner && job.space.is_half() => both,
         Fold::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
         _ => vec![(Side::X, cells)],

@@ -73,7 +73,7 @@ pub fn mode(job: &Job) -> Option<Mode> {
     let rows = [job.space.n, job.space.m];
     let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
     let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
-    if !(numbers && boxed && countable && job.folds.iter().all(order_free)) {
+    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(order_free)) {
         return None;
     }
     if !job.space.is_half() {
@@ -111,7 +111,8 @@ fn order_free(fold: &Fold) -> bool {
 fn credits_rows(fold: &Fold) -> bool {
     match fold {
         Fold::Select(f) => f.kind != SelectKind::Inner,
-        Fold::Rows(_) | Fold::Nearest(_) => true,
+        Fold::Rows(f) => !f.once,
+        Fold::Nearest(_) => true,
         _ => false,
     }
 }

@@ -103,6 +103,9 @@ fn unsuited(job: &Job) -> Option<&'static str> {
         Fold::Rows(f) => !matches!(f.op, zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean),
         _ => true,
     };
+    if job.holes {
+        return Some("weights that are missing leave out pairs");
+    }
     let exact = gpu::emit::pair::is_exact(&job.low);
     let must = job.folds.iter().any(decides) || job.near_root.is_some();
     (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")

@@ -6,7 +6,7 @@ use zipfold_core::fold::{State, Tally};
 use zipfold_core::{Budget, Error, Job, Problem, Reserved, Result};
 use zipfold_plan::Plan;
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x05";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x06";
 
 /// The mergeable state of a part of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -143,7 +143,15 @@ impl Asked {
         let whole = plan(&together)?;
         let end = |op: RowOp| {
             move |root: &usize| {
-                let fold = RowFold { root: *root, width: 1, op, along: Along::All, weights: None, weight_width: 1 };
+                let fold = RowFold {
+                    root: *root,
+                    width: 1,
+                    op,
+                    along: Along::All,
+                    weights: None,
+                    weight_width: 1,
+                    once: false,
+                };
                 with(Fold::Rows(fold))
             }
         };

@@ -1,9 +1,11 @@
 //! Histograms of values on one to three axes, with weights and means per bin, exact in every tiling: counts are u64, and
-//! weighted sums are kept in 128-bit fixed point, whose addition is associative.
+//! weighted sums are whole numbers of 128 bits, whose addition is associative.
 
+use super::scale::{Scale, lowest_digit};
 use crate::error::{Error, Result};
 use crate::number::least_square;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What happens to a value equal to the last edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -126,44 +128,58 @@ pub struct Histogram {
     pub closed: Closed,
     /// Weights of the rows of x and of y; a pair weighs their product.
     pub weights: Option<[Vec<f64>; 2]>,
-    weight_unit: f64,
+    weight_scale: Scale,
+    value_scale: Scale,
     /// Also keep the mean value per bin of the first axis.
     pub mean: bool,
 }
-
-/// Fixed point for weighted sums: 80 fractional bits below the largest possible term.
-const FRACTION: i32 = 80;
 
 impl Histogram {
     /// Cells of the grid, under and over of every axis included.
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
     }
-    /// Fixed-point units per unit of weight: no product of two weights has more than 2⁸⁰.
-    pub fn weight_unit(&self) -> f64 {
-        self.weight_unit
+    /// How sums of weights are kept.
+    pub fn weight_scale(&self) -> Scale {
+        self.weight_scale
+    }
+    /// How sums of values (of the first axis) are kept.
+    pub fn value_scale(&self) -> Scale {
+        self.value_scale
     }
     /// A histogram of pairs that weigh nothing.
     pub fn new(axes: Vec<Axis>, closed: Closed, mean: bool) -> Self {
-        Histogram { axes, closed, weights: None, weight_unit: unit_below(1.0), mean }
+        let value_scale = scale_of_values(&axes[0].edges);
+        Histogram { axes, closed, weights: None, weight_scale: Scale::below(1.0), value_scale, mean }
     }
     /// The same with weights of the rows of x and of y.
     ///
     /// # Errors
     /// `Input` where the product of two is beyond double precision.
     pub fn weighted(self, weights: [Vec<f64>; 2]) -> Result<Self> {
-        let top = |w: &Vec<f64>| w.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let largest = top(&weights[0]) * top(&weights[1]);
+        let sizes = |w: &[f64]| w.iter().map(|w| w.abs()).filter(|w| *w > 0.0).collect::<Vec<f64>>();
+        let [a, b] = [sizes(&weights[0]), sizes(&weights[1])];
+        let product = |pick: fn(f64, f64) -> f64, start: f64| {
+            a.iter().fold(start, |m, w| pick(m, *w)) * b.iter().fold(start, |m, w| pick(m, *w))
+        };
+        let largest = product(f64::max, 0.0);
         if !largest.is_finite() {
             let e = Error::input("the product of two weights is beyond double precision").at("--weights");
             return Err(e.remedy("divide all weights by the same number, and leave out those that are infinite"));
         }
-        Ok(Histogram { weights: Some(weights), weight_unit: unit_below(largest), ..self })
+        let weight_scale = if a.is_empty() || b.is_empty() {
+            Scale::below(largest)
+        } else {
+            // A product that is rounded to 0 adds nothing.
+            let smallest = product(f64::min, f64::INFINITY).max(f64::from_bits(1));
+            let lowest = |w: &[f64]| w.iter().map(|w| lowest_digit(*w)).min().unwrap_or(0);
+            Scale::between(smallest, largest.max(smallest), lowest(&a) + lowest(&b))
+        };
+        Ok(Histogram { weights: Some(weights), weight_scale, ..self })
     }
-    /// Fixed-point units per unit of value (of the first axis): no value within the edges has more than 2⁸⁰.
-    pub fn value_unit(&self) -> f64 {
-        let edges = &self.axes[0].edges;
-        unit_below(edges[0].abs().max(edges[edges.len() - 1].abs()))
+    /// Numbers of a cell: the count, and what keeps its sums.
+    pub fn numbers(&self) -> usize {
+        1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
     }
     /// Where a pair's values fall in the grid.
     #[inline]
@@ -182,31 +198,43 @@ impl Histogram {
     }
 }
 
-/// 2^FRACTION over the power of two at or above `largest`.
-fn unit_below(largest: f64) -> f64 {
-    let exponent = if largest > 0.0 && largest.is_finite() { libm::ceil(libm::log2(largest)) } else { 0.0 };
-    libm::exp2(f64::from(FRACTION) - exponent)
+/// How values between `edges` are summed: those of a bin to 2⁻⁴⁸ of its ends.
+fn scale_of_values(edges: &[f64]) -> Scale {
+    let largest = edges[0].abs().max(edges[edges.len() - 1].abs());
+    let ends = edges.windows(2).map(|w| w[0].abs().max(w[1].abs()));
+    let smallest = ends.filter(|e| *e > 0.0).fold(largest, f64::min);
+    if largest > 0.0 { Scale::between(smallest.min(f64::MAX), largest, i32::MIN / 2) } else { Scale::below(largest) }
 }
+
+/// What a sum holds that is not finite, a bit each.
+const NAN: u8 = 1;
+const INF: u8 = 2;
+const NEGATIVE_INF: u8 = 4;
 
 /// Counts and sums of a histogram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramState {
     /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest).
     pub counts: Vec<u64>,
+    /// By cell, as many numbers as the scale has windows.
     weights: Vec<i128>,
     sums: Vec<i128>,
-    units: (f64, f64),
+    scales: [Scale; 2],
+    /// By cell: terms that are not finite, of weights and of values.
+    odd: [BTreeMap<u64, u8>; 2],
 }
 
 impl HistogramState {
     /// All zero.
     pub fn new(fold: &Histogram) -> Self {
         let cells = fold.cells();
+        let kept = |wanted: bool, scale: Scale| vec![0; if wanted { cells * scale.windows() } else { 0 }];
         HistogramState {
             counts: vec![0; cells],
-            weights: vec![0; if fold.weights.is_some() { cells } else { 0 }],
-            sums: vec![0; if fold.mean { cells } else { 0 }],
-            units: (fold.weight_unit, fold.value_unit()),
+            weights: kept(fold.weights.is_some(), fold.weight_scale),
+            sums: kept(fold.mean, fold.value_scale),
+            scales: [fold.weight_scale, fold.value_scale],
+            odd: [BTreeMap::new(), BTreeMap::new()],
         }
     }
     /// Counts the pair (i, j) with `values` by root.
@@ -218,37 +246,61 @@ impl HistogramState {
             return;
         }
         if let Some([a, b]) = &fold.weights {
-            self.weights[cell] += (a[i] * b[j] * self.units.0) as i128;
+            add(&mut self.weights, &mut self.odd[0], self.scales[0], cell, a[i] * b[j]);
         }
         if fold.mean {
             let axis = &fold.axes[0];
             let v = values(axis.root);
             let v = if axis.squared { v.sqrt() } else { v };
-            self.sums[cell] += (v * self.units.1) as i128;
+            add(&mut self.sums, &mut self.odd[1], self.scales[1], cell, v);
         }
     }
-    /// Adds sums per bin of the only axis, in the units of the fold.
+    /// Adds sums per bin of the only axis, as the scales of the fold keep them.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
-        self.weights.iter_mut().skip(1).zip(weights).for_each(|(a, b)| *a += b);
-        self.sums.iter_mut().skip(1).zip(values).for_each(|(a, b)| *a += b);
+        let [of_weights, of_values] = self.scales.map(|s| s.windows());
+        self.weights.iter_mut().skip(of_weights).zip(weights).for_each(|(a, b)| *a += b);
+        self.sums.iter_mut().skip(of_values).zip(values).for_each(|(a, b)| *a += b);
     }
     /// Adds another state.
     pub fn merge(&mut self, other: &HistogramState) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
         self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
         self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += b);
+        for (mine, odd) in self.odd.iter_mut().zip(&other.odd) {
+            odd.iter().for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
+        }
     }
     /// Weight sums by cell, where weights were given.
     pub fn weights(&self) -> Option<Vec<f64>> {
-        (!self.weights.is_empty()).then(|| self.weights.iter().map(|w| *w as f64 / self.units.0).collect())
+        (!self.weights.is_empty()).then(|| self.values(&self.weights, 0).collect())
     }
     /// Mean values by cell (NaN where empty), where asked for.
     pub fn means(&self) -> Option<Vec<f64>> {
-        let mean = |(s, c): (&i128, &u64)| *s as f64 / self.units.1 / *c as f64;
-        (!self.sums.is_empty()).then(|| self.sums.iter().zip(&self.counts).map(mean).collect())
+        let mean = |(s, c): (f64, &u64)| s / *c as f64;
+        (!self.sums.is_empty()).then(|| self.values(&self.sums, 1).zip(&self.counts).map(mean).collect())
+    }
+    fn values<'s>(&'s self, sums: &'s [i128], which: usize) -> impl Iterator<Item = f64> + 's {
+        let (scale, odd) = (self.scales[which], &self.odd[which]);
+        sums.chunks(scale.windows()).enumerate().map(move |(cell, sum)| match odd.get(&(cell as u64)) {
+            None => scale.value(sum),
+            Some(&INF) => f64::INFINITY,
+            Some(&NEGATIVE_INF) => f64::NEG_INFINITY,
+            Some(_) => f64::NAN,
+        })
     }
     /// Pairs counted, under and over included.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
+}
+
+/// Adds a term to the sum of a cell.
+#[inline]
+fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize, term: f64) {
+    if term.is_finite() {
+        let windows = scale.windows();
+        return scale.add(&mut sums[cell * windows..(cell + 1) * windows], term);
+    }
+    let what = if term.is_nan() { NAN } else { [INF, NEGATIVE_INF][usize::from(term < 0.0)] };
+    *odd.entry(cell as u64).or_default() |= what;
 }

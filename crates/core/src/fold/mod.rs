@@ -7,6 +7,7 @@ pub mod extremes;
 pub mod histogram;
 pub mod nearest;
 pub mod rows;
+pub mod scale;
 pub mod select;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub use extremes::{Extremes, ExtremesState};
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
 pub use nearest::{Nearest, NearestState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
+pub use scale::Scale;
 pub use select::{Select, SelectKind, SelectState};
 
 /// Side of the square blocks in which values are summed (four of them side by side where sums by row are taken in single
@@ -113,7 +115,7 @@ impl Fold {
             Fold::Matrix { .. } | Fold::Condensed { .. } => 0,
             Fold::Rows(f) => f.rows(n, m) as u64 * (f.stride() as u64 + 1) * 8,
             Fold::Nearest(f) => (n as u64).saturating_mul(f.k as u64).saturating_mul(16),
-            Fold::Histogram(f) => (f.cells() as u64).saturating_mul(40),
+            Fold::Histogram(f) => (f.cells() as u64).saturating_mul(8 * f.numbers() as u64),
             Fold::Select(f) => {
                 if f.kind == SelectKind::Inner {
                     0

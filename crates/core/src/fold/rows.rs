@@ -11,7 +11,7 @@ use std::ops::Range;
 pub enum RowOp {
     /// Σ v (or Σ v·w).
     Sum,
-    /// Σ v / count, weighted: Σ v·w / Σ w.
+    /// Σ v / count, weighted: Σ v·w / Σ w, for every column of weights.
     Mean,
     /// The smallest value.
     Min,
@@ -27,6 +27,13 @@ pub enum RowOp {
     Logsumexp,
     /// Σ w·exp v / Σ exp v.
     Softmax,
+}
+
+impl RowOp {
+    /// Whether the operation takes one of the values.
+    pub fn is_extreme(self) -> bool {
+        matches!(self, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax)
+    }
 }
 
 /// Along what a fold runs.
@@ -56,6 +63,8 @@ pub struct RowFold {
     pub weights: Option<Vec<f64>>,
     /// Numbers in a weight.
     pub weight_width: usize,
+    /// A pair of a half space is folded once, not once for each of its two rows.
+    pub once: bool,
 }
 
 impl RowFold {
@@ -70,10 +79,14 @@ impl RowFold {
             _ => 1,
         }
     }
-    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums and means over whole (not half) spaces.
+    /// Whether a pair counts for both of its rows, in a `half` space.
+    pub fn credits_both(&self, half: bool) -> bool {
+        half && !self.once
+    }
+    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums and means where pairs count for one row.
     pub fn sums_runs(&self, half: bool) -> bool {
         let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
-        plain && self.along != Along::Column && !half
+        plain && self.along != Along::Column && !self.credits_both(half)
     }
     /// The weights of a plain sum over whole (not half) spaces of which each is one number.
     pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
@@ -84,7 +97,7 @@ impl RowFold {
     pub fn stride(&self) -> usize {
         match self.op {
             RowOp::Sum => self.out_width(),
-            RowOp::Mean => self.out_width() + 1,
+            RowOp::Mean => self.out_width() + self.weight_width,
             RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Logsumexp => 2,
             RowOp::Count => 0,
             RowOp::Softmax => 2 + self.out_width(),
@@ -115,7 +128,8 @@ impl RowFold {
                     *a += value[if self.width == 1 { 0 } else { part }] * self.weight(other, part);
                 }
                 if self.op == RowOp::Mean {
-                    acc[self.out_width()] += if self.weight_width == 1 { self.weight(other, 0) } else { 1.0 };
+                    let totals = acc[self.out_width()..].iter_mut().enumerate();
+                    totals.for_each(|(part, a)| *a += self.weight(other, part));
                 }
             }
             RowOp::Min | RowOp::Argmin => better(acc, value[0], other as f64, value[0] < acc[0]),
@@ -130,7 +144,7 @@ impl RowFold {
             acc[1..].iter_mut().for_each(|a| *a *= shrink);
             acc[0] = value;
         }
-        let e = if value == f64::NEG_INFINITY { 0.0 } else { number::exp(value - acc[0]) };
+        let e = share_of(value, acc[0]);
         acc[1] += if self.op == RowOp::Logsumexp { e * self.weight(other, 0) } else { e };
         for (part, a) in acc[2..].iter_mut().enumerate() {
             *a += e * self.weight(other, part);
@@ -142,8 +156,7 @@ impl RowFold {
             RowOp::Max | RowOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
             RowOp::Logsumexp | RowOp::Softmax => {
                 let top = number::max(acc[0], more[0]);
-                let scale = |m: f64| if m == f64::NEG_INFINITY { 0.0 } else { number::exp(m - top) };
-                let (a, b) = (scale(acc[0]), scale(more[0]));
+                let (a, b) = (share_of(acc[0], top), share_of(more[0], top));
                 acc[0] = top;
                 acc[1..].iter_mut().zip(&more[1..]).for_each(|(x, y)| *x = *x * a + *y * b);
             }
@@ -155,13 +168,25 @@ impl RowFold {
         let width = self.out_width();
         match self.op {
             RowOp::Sum => out.extend_from_slice(acc),
-            RowOp::Mean => out.extend(acc[..width].iter().map(|a| a / acc[width])),
+            RowOp::Mean => {
+                let totals = acc[width..].iter().cycle();
+                out.extend(acc[..width].iter().zip(totals).map(|(a, total)| a / total));
+            }
             RowOp::Min | RowOp::Max => out.push(acc[0]),
             RowOp::Argmin | RowOp::Argmax => out.push(if acc[1].is_finite() { acc[1] } else { -1.0 }),
             RowOp::Count => out.push(count as f64),
             RowOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
             RowOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
         }
+    }
+}
+
+/// exp(value − top) of the largest value so far, which may be infinite.
+fn share_of(value: f64, top: f64) -> f64 {
+    match value {
+        f64::NEG_INFINITY => 0.0,
+        _ if value == top => 1.0,
+        _ => number::exp(value - top),
     }
 }
 
@@ -284,8 +309,9 @@ pub type Made = (usize, usize, usize, [RowPiece; 2]);
 pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>, half: bool) -> Vec<Option<[RowPiece; 2]>> {
     let both = |f: &Fold| {
         let Fold::Rows(f) = f else { return None };
-        let by_col = half || f.along == Along::Column;
-        let by_row = half || f.along != Along::Column;
+        let both = f.credits_both(half);
+        let by_col = both || f.along == Along::Column;
+        let by_row = both || f.along != Along::Column;
         let of = |side: &Range<usize>, wanted| RowPiece::new(f, side.start, if wanted { side.len() } else { 0 });
         Some([of(rows, by_row), of(cols, by_col)])
     };

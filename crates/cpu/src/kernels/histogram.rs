@@ -67,7 +67,7 @@ pub struct Counts {
     pub over: u64,
     /// Pairs whose distance is NaN.
     pub skipped: u64,
-    /// Sums of products of weights per bin, in the units of [`Terms`]; empty where they are not wanted.
+    /// Sums of products of weights per bin, by the scale of [`Terms`]; empty where they are not wanted.
     pub weights: Vec<i128>,
     /// Sums of values per bin, likewise.
     pub values: Vec<i128>,
@@ -250,7 +250,10 @@ impl<'e> Histogram<'e> {
         let bins = self.edges.bins();
         let (under, over, skipped) = (self.slots[0], self.slots[bins + 1], self.slots[bins + 2]);
         let [weights, values] = self.sums.take().map(Sums::finish).unwrap_or_default();
-        let inside = |sums: Vec<i128>| sums.get(1..=bins).map(<[i128]>::to_vec).unwrap_or_default();
+        let inside = |sums: Vec<i128>| {
+            let windows = sums.len() / self.slots.len();
+            sums.get(windows..(bins + 1) * windows).map(<[i128]>::to_vec).unwrap_or_default()
+        };
         Counts {
             bins: self.slots[1..=bins].to_vec(),
             under,

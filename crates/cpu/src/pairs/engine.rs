@@ -150,7 +150,7 @@ impl<'j, T: Element> Engine<'j, T> {
         };
         let other = made.as_ref().unwrap_or(&x);
         let code = compiled(plan, low, &program, zips.is_some());
-        let adds = code.is_some() && sums::serve::<T>(job);
+        let adds = code.is_some() && !job.holes && sums::serve::<T>(job);
         let scaled = if adds { sums::weights::<T>(job).map(sums::scaled) } else { None };
         let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
         let added = if weights.is_some() { Results::WeightedSums } else { Results::Sums };
@@ -590,7 +590,7 @@ fn rows_absorb<T: Real>(
     lane: usize,
 ) {
     let [by_row, by_col] = pieces;
-    let half = job.space.is_half();
+    let half = f.credits_both(job.space.is_half());
     let to_row = f.along != Along::Column || half;
     let to_col = f.along == Along::Column || half;
     let mut wide = [0.0f64; BLOCK];

@@ -5,7 +5,7 @@ use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
 };
 use crate::simd;
-use zipfold_core::fold::{Fold, Histogram, HistogramState, State, Tally};
+use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cells, Job, Table};
 use zipfold_plan::Tile;
@@ -22,11 +22,11 @@ pub struct Distances {
     sums: Option<Sums>,
 }
 
-/// Weights in the order of the points, and the units of the fold.
+/// Weights in the order of the points, and how the fold keeps sums.
 #[derive(Debug)]
 struct Sums {
     weights: Option<[Vec<f64>; 2]>,
-    units: (f64, f64),
+    scales: [Scale; 2],
     values: bool,
     squares: bool,
 }
@@ -43,8 +43,8 @@ impl Sums {
             ordered
         };
         let weights = h.weights.as_ref().map(|[x, y]| [ordered(0, x), ordered(1, y)]);
-        let units = (h.weight_unit(), h.value_unit());
-        (h.weights.is_some() || h.mean).then(|| Sums { weights, units, values: h.mean, squares: !h.axes[0].squared })
+        let scales = [h.weight_scale(), h.value_scale()];
+        (h.weights.is_some() || h.mean).then(|| Sums { weights, scales, values: h.mean, squares: !h.axes[0].squared })
     }
 }
 
@@ -88,10 +88,10 @@ impl Distances {
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
         let sweep = Sweep::new(&self.edges);
-        let Some(Sums { weights, units, values, squares }) = &self.sums else { return sweep };
+        let Some(Sums { weights, scales, values, squares }) = &self.sums else { return sweep };
         let weights = weights.as_ref().map(|[x, y]| [x.as_slice(), y.as_slice()]);
-        let (weight_unit, value_unit) = *units;
-        sweep.with_sums(Terms { weights, weight_unit, values: *values, value_unit, squares: *squares })
+        let [weight_scale, value_scale] = *scales;
+        sweep.with_sums(Terms { weights, weight_scale, values: *values, value_scale, squares: *squares })
     }
     /// Counts the pairs of `strips`; see [`Work::padded`].
     pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip], padded: bool) {

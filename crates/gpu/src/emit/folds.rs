@@ -95,8 +95,9 @@ fn sums(
         let _ = writeln!(out.absorb, "part[q][{p}] += {term};");
     }
     if f.op == RowOp::Mean {
-        let one = if weighted && f.weight_width == 1 { weight(0) } else { "1".into() };
-        let _ = writeln!(out.absorb, "part[q][{width}] += ({ty}){one};");
+        for p in 0..f.weight_width {
+            let _ = writeln!(out.absorb, "part[q][{}] += ({ty}){};", width + p, weight(p));
+        }
     }
     if !clean {
         out.absorb += "seen[q]++;";
@@ -144,7 +145,7 @@ fn exponentials(
         "{{ const {ty} v = {value};{seen}\n\
          if (v > part[q][0]) {{ const {ty} shrink = {exp}((part[q][0] - v){base}); \
          for (int p = 1; p < {stride}; p++) part[q][p] *= shrink; part[q][0] = v; }}\n\
-         const {ty} e = v == -{inf} ? 0 : {exp}((v - part[q][0]){base}); part[q][1] += {share};\n"
+         const {ty} e = v == -{inf} ? 0 : v == part[q][0] ? 1 : {exp}((v - part[q][0]){base}); part[q][1] += {share};\n"
     );
     for p in 2..stride {
         let _ = writeln!(absorb, "part[q][{p}] += {};", term(p - 2));
@@ -153,7 +154,7 @@ fn exponentials(
     // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the first thread of a block does.
     out.after = every(&format!(
         "{{ const double top = (double)part[q][0];\n\
-         const double shrink = total[q][0] == -ZF_INF_D ? 0.0 : zf_exp_d(total[q][0] - top);\n\
+         const double shrink = total[q][0] == -ZF_INF_D ? 0.0 : total[q][0] == top ? 1.0 : zf_exp_d(total[q][0] - top);\n\
          for (int p = 1; p < {stride}; p++) total[q][p] = total[q][p] * shrink + (double)part[q][p];\n\
          total[q][0] = top; {reset} }}"
     ));

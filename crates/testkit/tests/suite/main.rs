@@ -13,3 +13,5 @@ mod partials;
 mod prune;
 mod ranges;
 mod screen;
+mod spellings;
+mod weights;

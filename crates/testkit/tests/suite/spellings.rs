@@ -106,7 +106,7 @@ fn folds(predicate: &str) -> Vec<FoldSpec> {
         reduce(RowOp::Sum, Along::Row),
         reduce(RowOp::Min, Along::Column),
         reduce(RowOp::Count, Along::All),
-        FoldSpec::Nearest { k: 3, largest: false },
+        FoldSpec::Nearest { k: 3, largest: Some(false) },
         FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: true },
         FoldSpec::Select { predicate: predicate.into(), value: None, join: SelectKind::Inner },
         FoldSpec::Select { predicate: predicate.into(), value: None, join: SelectKind::Anti },

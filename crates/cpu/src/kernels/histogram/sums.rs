@@ -2,18 +2,19 @@
 //! exact and the same in every order, as those of [`zipfold_core::fold::HistogramState`].
 
 use crate::simd::{Isa, Kernel, Lanes};
+use zipfold_core::fold::Scale;
 
 /// What is summed for the pairs of two sets of points.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'w> {
     /// Weights of the points of x and of y, all finite, and [`BEHIND`] numbers more each; a pair weighs the product.
     pub weights: Option<[&'w [f64]; 2]>,
-    /// Units in a weight of 1. No product of weights has more than 2⁸⁰.
-    pub weight_unit: f64,
+    /// How sums of weights are kept. Where by one unit, no product of weights has more than 2⁸⁰.
+    pub weight_scale: Scale,
     /// Values are summed too: the distance, or its square where `squares`.
     pub values: bool,
-    /// Units in a value of 1. No value below the last edge has more than 2⁸⁰.
-    pub value_unit: f64,
+    /// How sums of values are kept. Where by one unit, no value below the last edge has more than 2⁸⁰.
+    pub value_scale: Scale,
     /// Values are squares.
     pub squares: bool,
 }
@@ -25,7 +26,7 @@ pub const BEHIND: usize = 16;
 #[derive(Debug)]
 pub(super) struct Sums<'w> {
     pub terms: Terms<'w>,
-    /// By slot: the sums of weights and of values.
+    /// By slot: the sums of weights and of values, as many numbers each as their scale has windows.
     totals: [Vec<i128>; 2],
     /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; [`COPIES`] of each slot.
     parts: [Vec<Parts>; 2],
@@ -48,25 +49,40 @@ const SOME: usize = 128;
 impl<'w> Sums<'w> {
     /// Nothing yet of `slots` slots.
     pub fn new(terms: Terms<'w>, slots: usize) -> Self {
-        let of = |wanted: bool| if wanted { slots } else { 0 };
-        let [weights, values] = [of(terms.weights.is_some()), of(terms.values)];
-        let totals = [vec![0; weights], vec![0; values]];
-        Sums { terms, totals, parts: [weights, values].map(|slots| vec![[0.0; 3]; slots * COPIES]), pending: 0 }
+        let wanted = [terms.weights.is_some(), terms.values];
+        let of = |which: usize| if wanted[which] { slots } else { 0 };
+        let scales = [terms.weight_scale, terms.value_scale];
+        let totals = [0, 1].map(|which| vec![0; of(which) * scales[which].windows()]);
+        let parts = [0, 1].map(|which| vec![[0.0; 3]; if scales[which].is_plain() { of(which) * COPIES } else { 0 }]);
+        Sums { terms, totals, parts, pending: 0 }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
     pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
         self.reserve(1);
-        let weight = self.terms.weights.map(|[x, y]| x[i] * y[j] * self.terms.weight_unit);
+        let weight = self.terms.weights.map(|[x, y]| x[i] * y[j] * self.terms.weight_scale.unit());
         let value = self.terms.values.then(|| self.terms.value(r2));
-        for (parts, term) in self.parts.iter_mut().zip([weight, value]) {
+        let scales = [self.terms.weight_scale, self.terms.value_scale];
+        for (which, term) in [weight, value].into_iter().enumerate() {
             let Some(term) = term else { continue };
-            parts[slot * COPIES].iter_mut().zip(apart(term)).for_each(|(sum, part)| *sum += part);
+            if !scales[which].is_plain() {
+                scales[which].add_to_window(windows_of(&mut self.totals[which], scales[which], slot), term);
+                continue;
+            }
+            self.parts[which][slot * COPIES].iter_mut().zip(apart(term)).for_each(|(sum, part)| *sum += part);
         }
     }
     /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left by `shift`. Sums of slots that
     /// are no bins hold anything.
     pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
         use crate::simd::Element;
+        let scale = if values { self.terms.value_scale } else { self.terms.weight_scale };
+        if !scale.is_plain() {
+            let totals = &mut self.totals[usize::from(values)];
+            for (term, slot) in terms.iter().zip(slots).filter(|(term, _)| term.is_finite()) {
+                scale.add_to_window(windows_of(totals, scale, (*slot >> shift) as usize), *term);
+            }
+            return;
+        }
         self.reserve(terms.len());
         let parts = &mut self.parts[usize::from(values)];
         f64::dispatch(isa, Scatter { terms, slots, shift, parts });
@@ -100,8 +116,14 @@ impl<'w> Sums<'w> {
 impl Terms<'_> {
     /// The term of a value.
     pub fn value(&self, r2: f64) -> f64 {
-        (if self.squares { r2 } else { r2.sqrt() }) * self.value_unit
+        (if self.squares { r2 } else { r2.sqrt() }) * self.value_scale.unit()
     }
+}
+
+/// The numbers that keep the sum of a slot.
+fn windows_of(totals: &mut [i128], scale: Scale, slot: usize) -> &mut [i128] {
+    let windows = scale.windows();
+    &mut totals[slot * windows..(slot + 1) * windows]
 }
 
 /// The whole part of a term of up to 2⁸⁰ units; all steps are exact.
@@ -190,7 +212,8 @@ mod tests {
             for count in [0, 1, 7, 127, 128, 129, 1000] {
                 let weights = [0.0; 1];
                 let weights = Some([&weights[..]; 2]);
-                let of = Terms { weights, weight_unit: 1.0, values: true, value_unit: 1.0, squares: false };
+                let unit = Scale::below((1u128 << 80) as f64);
+                let of = Terms { weights, weight_scale: unit, values: true, value_scale: unit, squares: false };
                 let mut sums = Sums::new(of, 5);
                 sums.add_all(isa, false, &terms[..count], &slots, 3);
                 sums.add_all(isa, true, &terms[..count / 2], &slots, 3);
@@ -209,9 +232,9 @@ mod tests {
         let weights = [1.0];
         let terms = Terms {
             weights: Some([&weights; 2]),
-            weight_unit: (1u128 << 80) as f64,
+            weight_scale: Scale::below(1.0),
             values: true,
-            value_unit: 8.0,
+            value_scale: Scale::below((1u128 << 77) as f64),
             squares: false,
         };
         let mut sums = Sums::new(terms, 3);

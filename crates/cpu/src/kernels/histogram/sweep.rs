@@ -410,7 +410,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             let mut terms = [0.0; QUEUE + 16];
             if let Some([x, y]) = of.weights {
                 let (from, terms) = (&queue.from[..queue.vectors], &mut terms);
-                f64::dispatch(isa, Weigh { from, x, y, unit: of.weight_unit, lanes: S::N, terms });
+                f64::dispatch(isa, Weigh { from, x, y, unit: of.weight_scale.unit(), lanes: S::N, terms });
                 sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
             }
             if of.values {

@@ -1,0 +1,170 @@
+//! Sums that no order of terms changes: whole numbers in 128 bits. Terms of like size are multiples of one unit; terms of any size
+//! go into windows of exponents, a number each, and none is too small to count.
+
+use serde::{Deserialize, Serialize};
+
+/// Binary digits of a window: terms of 53 digits and 2⁵⁴ of them stay within 127.
+const WINDOW: i32 = 20;
+/// Digits below the largest term that a unit keeps.
+const FRACTION: i32 = 80;
+/// Terms so much smaller than the largest (as a power of two) are still multiples of the unit to 2⁻⁴⁸ of their own.
+const ALIKE: i32 = 32;
+/// The exponents of the lowest digits of numbers.
+const LEAST: i32 = -1074;
+/// Digits of a number behind its first.
+const DIGITS: i32 = 52;
+
+/// How the terms of a sum are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// Multiples of a term that are kept; 1 where there are windows.
+    unit: f64,
+    /// The exponent of the lowest digit of the first window.
+    lowest: i32,
+    /// Numbers that keep a sum.
+    windows: usize,
+}
+
+impl Scale {
+    /// Multiples of one unit, for terms of up to `largest`.
+    pub fn below(largest: f64) -> Self {
+        let exponent = if largest > 0.0 && largest.is_finite() { libm::ceil(libm::log2(largest)) } else { 0.0 };
+        Scale { unit: libm::exp2(f64::from(FRACTION) - exponent), lowest: 0, windows: 1 }
+    }
+    /// For terms from `smallest` to `largest`, neither 0: exactly, or each to 2⁻⁴⁸. All terms are multiples of 2^`lowest`.
+    pub fn between(smallest: f64, largest: f64, lowest: i32) -> Self {
+        let plain = Scale::below(largest);
+        let usable = largest.is_finite() && plain.unit.is_finite() && plain.unit > 0.0;
+        let alike = smallest >= largest * libm::exp2(f64::from(-ALIKE));
+        let whole = usable && lowest >= -exponent(plain.unit);
+        if usable && (alike || whole) {
+            return plain;
+        }
+        let lowest = (exponent(smallest) - DIGITS).max(LEAST).max(lowest);
+        let most = if largest.is_finite() { exponent(largest) } else { 1023 };
+        Scale { unit: 1.0, lowest, windows: ((most - DIGITS - lowest).max(0) / WINDOW + 1) as usize }
+    }
+    /// Numbers that keep a sum.
+    pub fn windows(&self) -> usize {
+        self.windows
+    }
+    /// Whether sums are multiples of one unit.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.windows == 1 && self.lowest == 0
+    }
+    /// Multiples of a term that are added, where one number keeps a sum.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+    /// Adds a finite `term` to the numbers of a sum.
+    #[inline]
+    pub fn add(&self, sum: &mut [i128], term: f64) {
+        if self.is_plain() {
+            sum[0] += (term * self.unit) as i128;
+        } else {
+            self.add_to_window(sum, term);
+        }
+    }
+    /// Adds a term where there are windows; one beyond them is left out.
+    #[inline]
+    pub fn add_to_window(&self, sum: &mut [i128], term: f64) {
+        let (bits, exponent) = parts(term);
+        let above = exponent - self.lowest;
+        let (window, digits) = if above >= 0 {
+            ((above / WINDOW) as usize, i128::from(bits) << (above % WINDOW))
+        } else {
+            (0, i128::from(bits) >> (-above).min(63))
+        };
+        if let Some(sum) = sum.get_mut(window) {
+            *sum += if term < 0.0 { -digits } else { digits };
+        }
+    }
+    /// The value of a sum, rounded once.
+    pub fn value(&self, sum: &[i128]) -> f64 {
+        if self.is_plain() {
+            return sum[0] as f64 / self.unit;
+        }
+        let (negative, digits) = digits(sum);
+        // The first digits and whether others follow decide how the value is rounded.
+        let Some(first) = digits.iter().rposition(|d| *d != 0) else { return 0.0 };
+        let taken = first.min(4);
+        let mut top = digits[first - taken..=first].iter().rev().fold(0u128, |all, d| all << WINDOW | u128::from(*d));
+        top |= u128::from(digits[..first - taken].iter().any(|d| *d != 0));
+        let size = libm::ldexp(top as f64, self.lowest + (first - taken) as i32 * WINDOW);
+        if negative { -size } else { size }
+    }
+}
+
+/// Whether a sum is below 0, and the digits of its size to the base 2^[`WINDOW`], the lowest first.
+fn digits(sum: &[i128]) -> (bool, Vec<u32>) {
+    let spread = |sign: i128| {
+        let mut carry = 0i128;
+        let mut out = Vec::with_capacity(sum.len() + 7);
+        for at in 0..sum.len() + 7 {
+            carry += sum.get(at).map_or(0, |s| sign * s);
+            out.push((carry & ((1 << WINDOW) - 1)) as u32);
+            carry >>= WINDOW;
+        }
+        (carry < 0, out)
+    };
+    match spread(1) {
+        (true, _) => (true, spread(-1).1),
+        (false, digits) => (false, digits),
+    }
+}
+
+/// A finite number as ± bits · 2^exponent.
+#[inline]
+fn parts(v: f64) -> (u64, i32) {
+    let bits = v.to_bits();
+    let (fraction, field) = (bits & ((1 << 52) - 1), (bits >> 52 & 0x7ff) as i32);
+    if field == 0 { (fraction, LEAST) } else { (fraction | 1 << 52, field - 1075) }
+}
+
+/// The exponent of the first digit of a number that is not 0.
+fn exponent(v: f64) -> i32 {
+    let (bits, exponent) = parts(v);
+    exponent + 63 - (bits.max(1).leading_zeros() as i32)
+}
+
+/// The exponent of the last digit of a number that is not 0.
+pub fn lowest_digit(v: f64) -> i32 {
+    let (bits, exponent) = parts(v);
+    exponent + bits.trailing_zeros().min(63) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(terms: &[f64]) -> f64 {
+        let sizes = || terms.iter().map(|t| t.abs()).filter(|t| *t > 0.0);
+        let (smallest, largest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+        let scale = Scale::between(smallest, largest, sizes().map(lowest_digit).min().unwrap());
+        let mut sum = vec![0; scale.windows()];
+        terms.iter().for_each(|t| scale.add(&mut sum, *t));
+        scale.value(&sum)
+    }
+
+    #[test]
+    fn terms_of_all_sizes_are_added_exactly() {
+        assert_eq!(of(&[1e300, 1.0, -1e300]), 1.0);
+        assert_eq!(of(&[1e300, 1e-300, -1e300]), 1e-300);
+        assert_eq!(of(&[5e-324, 5e-324, 1e308, -1e308]), 1e-323);
+        assert_eq!(of(&[-1e300, -1.0, 1e300]), -1.0);
+        assert_eq!(of(&[1.0, 2f64.powi(-53), 2f64.powi(-300)]), 1.0f64.next_up());
+        assert_eq!(of(&[1.0, 2f64.powi(-53), 2f64.powi(-300), -2f64.powi(-299)]), 1.0);
+        assert_eq!(of(&[1e308, 7e307]), f64::MAX.min(1.7e308));
+        assert_eq!(of(&[1.5, -1.5]), 0.0);
+        assert_eq!(of(&[3.0, 4.0, 100_000.0]), 100_007.0);
+    }
+
+    #[test]
+    fn like_terms_keep_one_number() {
+        assert_eq!(Scale::between(1e-4, 1.0, -80), Scale::below(1.0));
+        assert_eq!(Scale::between(1.0, 1e13, 0), Scale::below(1e13));
+        assert!(Scale::between(1.0, 1e26, 0).windows() > 1);
+        assert!(Scale::between(1e-6, 1e6, -80).windows() > 1);
+    }
+}
