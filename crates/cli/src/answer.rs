@@ -11,18 +11,27 @@ use zipfold::core::problem::FoldSpec;
 use zipfold::io::{Column, OutputOptions, write_array, write_columns};
 use zipfold::{Error, Job, Outcome, Output, Problem, Result};
 
+/// Suffixes that promise what a share is not.
+const TABLES: &[&str] = &[
+    "csv", "tsv", "txt", "dat", "npy", "npz", "parquet", "arrow", "feather", "xyz", "extxyz", "json", "toml", "svg",
+    "html", "gz", "xz",
+];
+
 /// Refuses outputs that could not be written, before any work.
 pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()> {
     let suffix = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("").to_lowercase();
     let dense = problem.folds.iter().any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
     if args.shard.is_some() {
-        return if dense {
+        if dense {
             let e =
                 Error::request("a matrix has no partial result: its shares would be as large as itself").at("--shard");
-            Err(e.remedy("give each share its own rows as x and all rows as y"))
-        } else {
-            Ok(())
-        };
+            return Err(e.remedy("give each share its own rows as x and all rows as y"));
+        }
+        if TABLES.contains(&suffix.as_str()) {
+            let e = Error::request(format!("a share is a partial result, which '.{suffix}' does not say"));
+            return Err(e.at(path.to_string()).remedy("another suffix, such as .part; `zipfold merge` writes tables"));
+        }
+        return refuse_place(path, args.force);
     }
     let allowed: &[&str] = match problem.folds.first() {
         Some(FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Reduce { .. }) => &["npy", "csv", "tsv"],
@@ -44,9 +53,15 @@ pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     refuse_place(path, args.force)
 }
 
+/// Whether something is there that is written into, not replaced: a pipe, a device.
+pub fn is_special(path: &str) -> bool {
+    Path::new(path).metadata().is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
+}
+
 /// Refuses a place that exists already, or is in no folder.
 pub fn refuse_place(path: &str, force: bool) -> Result<()> {
-    if Path::new(path).exists() && !force {
+    // A link to nothing is there too.
+    if Path::new(path).symlink_metadata().is_ok() && !force && !is_special(path) {
         return Err(Error::request("the output exists").at(path.to_string()).remedy("--force replaces it"));
     }
     let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());

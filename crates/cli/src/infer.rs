@@ -79,6 +79,10 @@ pub fn run(args: InferArgs) -> Result<()> {
     if args.json && args.output.as_os_str() == "-" {
         return Err(Error::request("--json and the answer both want stdout").at("--json").remedy("-o FILE"));
     }
+    if args.output.exists() && args.output.is_file() && !args.force {
+        let e = Error::request("exists already").at(args.output.to_string_lossy());
+        return Err(e.remedy("--force, or another name"));
+    }
     let drawn = matches!(task, Task::Samples(_));
     let done = match task {
         Task::Samples(many) => crate::infer_samples::run(&args, &network, &evidence, many, &settings)?,
@@ -94,6 +98,7 @@ pub fn run(args: InferArgs) -> Result<()> {
     if !drawn {
         write_out(&args, &render(&args, &network, &done.answer))?;
     }
+    settings.checkpoint.iter().for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
     if args.json {
         crate::show::print_line(&summary(&args, &network, &done, read, start.elapsed().as_secs_f64()))?;
     }

@@ -10,6 +10,7 @@ mod infer_explain;
 mod infer_samples;
 mod infer_tables;
 mod plot;
+mod quote;
 mod report;
 mod show;
 mod skeleton;
@@ -21,6 +22,8 @@ use clap::{CommandFactory, Parser};
 use zipfold::{Blame, Budget, Error, Problem, Result};
 
 fn main() {
+    // A file that grows beyond a limit is then an error of the write, which can be told, and not the end.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default());
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

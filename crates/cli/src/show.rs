@@ -69,11 +69,12 @@ pub struct Told<'a> {
     pub seconds: &'a Seconds,
     pub peak_bytes: u64,
     pub outputs: &'a [String],
+    pub inputs: serde_json::Value,
 }
 
 /// JSON on standard output, or a summary on standard error.
 pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
-    let Told { verb, range, job, outcome, seconds, peak_bytes, outputs } = told;
+    let Told { verb, range, job, outcome, seconds, peak_bytes, outputs, inputs } = told;
     let tally = &outcome.tally;
     if args.json {
         let phase = |name: &str, seconds: f64, cells: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "cells": cells, "evaluated": evaluated});
@@ -87,6 +88,7 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "schema": 1,
             "command": verb,
             "n": [job.space.n, job.space.m],
+            "inputs": inputs,
             "plan": outcome.plan,
             "counts": {"cells": outcome.cells, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "phases": phases,

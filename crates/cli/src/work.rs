@@ -1,8 +1,8 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::{PairArgs, RunArgs};
-use crate::{answer, ask, plot, report, show};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use crate::{answer, ask, plot, quote, report, show};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -125,10 +125,9 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let outputs = finish(problem, &job, &outcome, args, &options, output)?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
-    if let Some(path) = &options.checkpoint {
-        let _ = std::fs::remove_file(path);
-    }
-    tell((verb, range), &job, &outcome, &seconds, budget, outputs, args)
+    options.checkpoint.iter().for_each(|path| partial::discard(path));
+    let who = Who { verb, range, inputs: inputs(problem, &data, args) };
+    tell(who, &job, &outcome, &seconds, budget, outputs, args)
 }
 
 /// A search for a range that was stopped keeps nothing to go on from.
@@ -139,9 +138,23 @@ fn again(error: Error) -> Error {
     }
 }
 
+/// What was asked, of what.
+struct Who<'a> {
+    verb: &'a str,
+    range: Option<&'a zipfold::ranges::Found>,
+    inputs: serde_json::Value,
+}
+
+/// Names and hashes of the data, for a report that asks for them.
+fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
+    let one =
+        |(input, hash): (&zipfold::core::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
+    if args.json { data.hashes(problem).into_iter().map(one).collect() } else { serde_json::Value::Null }
+}
+
 /// Says what was done, and writes the page about it.
 fn tell(
-    (verb, range): (&str, Option<&zipfold::ranges::Found>),
+    Who { verb, range, inputs }: Who<'_>,
     job: &Job,
     outcome: &Outcome,
     seconds: &Seconds,
@@ -150,7 +163,8 @@ fn tell(
     args: &RunArgs,
 ) -> Result<()> {
     outputs.extend(args.report.clone());
-    let told = show::Told { verb, range, job, outcome, seconds, peak_bytes: budget.peak(), outputs: &outputs };
+    let peak_bytes = budget.peak();
+    let told = show::Told { verb, range, job, outcome, seconds, peak_bytes, outputs: &outputs, inputs };
     if let Some(path) = &args.report {
         report::write(path, &told, OutputOptions { force: args.force, durable: args.durable })?;
     }
@@ -188,7 +202,7 @@ fn options<'a>(
     tell: &'a (dyn Fn(zipfold::Progress) + Sync),
 ) -> Result<Options<'a>> {
     let shard = ask::shard(args)?;
-    let checkpoint = args.output.as_ref().filter(|o| *o != "-" && shard.is_none());
+    let checkpoint = args.output.as_ref().filter(|o| *o != "-");
     Ok(Options {
         threads: args.threads,
         budget: budget.clone(),
@@ -207,21 +221,38 @@ fn options<'a>(
 fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
     let one_dense = job.folds.len() == 1 && matches!(job.folds[0], Fold::Matrix { .. } | Fold::Condensed { .. });
     match &args.output {
-        Some(path) if one_dense && path.ends_with(".npy") && args.plot.is_none() => Target::Npy(path.clone(), output),
+        // What is no plain file takes the matrix in one go, from the beginning to the end.
+        Some(path) if one_dense && path.ends_with(".npy") && args.plot.is_none() && !answer::is_special(path) => {
+            Target::Npy(path.clone(), output)
+        }
         _ => Target::Memory,
     }
 }
 
-/// The first SIGINT or SIGTERM stops the run before its next unit, the second one at once.
+/// The first SIGINT, SIGTERM or SIGHUP stops the run before its next unit, the second one at once.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
+    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] {
+        // A run under nohup outlives its terminal.
+        if signal == SIGHUP && !hangs_up() {
+            continue;
+        }
         // A signal that cannot be caught ends the run as usual.
         let _ = flag::register_conditional_shutdown(signal, status, stop.clone());
         let _ = flag::register(signal, stop.clone());
         let _ = flag::register_usize(signal, LAST_SIGNAL.get_or_init(Arc::default).clone(), status as usize);
     }
     stop
+}
+
+/// Whether SIGHUP would end this process, as far as the system says.
+fn hangs_up() -> bool {
+    let mut text = [0; 4096];
+    let source = zipfold::io::guard::Source::open("/proc/self/status", &Budget::new(text.len() as u64));
+    let got = source.ok().and_then(|s| s.read_at(0, &mut text).ok()).unwrap_or(0);
+    let status = String::from_utf8_lossy(&text[..got]);
+    let ignored = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 0)
 }
 
 /// Status that belongs to the signal caught last.
@@ -234,42 +265,52 @@ pub fn interrupted_status() -> Option<i32> {
 }
 
 fn resume_hint(error: Error, options: &Options<'_>) -> Error {
-    if error.blame() != Blame::Interrupted || options.checkpoint.is_none() {
-        return error;
-    }
-    let mut words: Vec<String> =
-        std::env::args().map(|a| if a.contains([' ', '(', '*']) { format!("'{a}'") } else { a }).collect();
-    if !words.iter().any(|w| w == "--resume") {
-        words.push("--resume".into());
-    }
-    error.remedy(words.join(" "))
+    // A run that starts afresh removes what was there, so this is its own.
+    let kept = options.checkpoint.as_ref().is_some_and(|path| path.exists());
+    if error.blame() == Blame::Interrupted && kept { error.remedy(quote::resuming()) } else { error }
 }
 
 fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usize, usize)) -> Result<Vec<String>> {
     let Some(path) = &args.output else {
         return Err(Error::request("a share needs a place for its partial result").at("--shard").remedy("-o part.zfp"));
     };
-    let part = shards::part(problem, outcome, shard)?;
-    if Path::new(path).exists() && !args.force {
-        return Err(Error::request("the output exists").at(path.clone()).remedy("--force replaces it"));
-    }
-    partial::write(Path::new(path), &part)?;
+    partial::write(Path::new(path), &shards::part(problem, outcome, shard)?, args.force)?;
     Ok(vec![path.clone()])
+}
+
+/// Refuses options that a merge has no use for.
+fn refuse_unused(args: &RunArgs) -> Result<()> {
+    let unused = [
+        ("--shard", args.shard.is_some(), "merge all shares in one go"),
+        ("--resume", args.resume, "leave it out: a merge starts again"),
+        ("--device", args.device != "auto", "leave it out: shares are merged on the host"),
+    ];
+    match unused.iter().find(|(_, given, _)| *given) {
+        Some((name, _, remedy)) => Err(Error::request("a merge has no use for it").at(*name).remedy(*remedy)),
+        None => Ok(()),
+    }
 }
 
 /// Folds the partial results of all shards of one problem.
 pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     check(args)?;
+    refuse_unused(args)?;
     let start = Instant::now();
     let budget = budget(args)?;
-    let mut parts: Vec<(String, Partial)> = vec![];
+    let (mut parts, mut held): (Vec<(String, Partial)>, _) = (vec![], vec![]);
     for path in paths {
         parts.push((path.clone(), partial::read(Path::new(path), &budget)?));
+        let bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
+        held.push(budget.reserve(bytes, "the shares")?);
     }
     let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
     let problem = shards::problem_of(name, first)?;
+    if let Some(path) = &args.output {
+        answer::refuse_early(path, &problem, args)?;
+    }
     let data = read_data(&problem, &budget)?;
-    let options = Options { budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let options =
+        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
     let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
     let files = finish(
         &problem,
@@ -280,7 +321,8 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         OutputOptions { force: args.force, durable: args.durable },
     )?;
     let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
-    tell(("merge", None), &job, &outcome, &seconds, &budget, files, args)
+    let who = Who { verb: "merge", range: None, inputs: inputs(&problem, &data, args) };
+    tell(who, &job, &outcome, &seconds, &budget, files, args)
 }
 
 /// Prints the plan of `problem`.

@@ -1,188 +1,152 @@
-//! A run that is killed at random moments, again and again, and resumed each time, gives the bits of an undisturbed one.
+//! A run that is killed at random moments, again and again, and resumed each time, gives the bits of an undisturbed one: every verb,
+//! every form of its answer.
 //!
-//! `ZIPFOLD_LONG=1` also does it with the matrix of 30 000 points under `--memory 256MiB`.
+//! `ZIPFOLD_LONG=1` kills each fifty times, and the matrix of 30 000 points under `--memory 256MiB` too.
 #![cfg(unix)]
 
+mod runs;
+
+use runs::{Folder, Form, Random, SLOWLY, all_same, forms, inputs};
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
-const KILLS: usize = 50;
-
-/// Marsaglia's xorshift: moments need no better numbers.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
+fn long() -> bool {
+    std::env::var_os("ZIPFOLD_LONG").is_some()
 }
 
-fn folder(name: &str, rows: usize) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("zipfold-kills-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let lines: String = (0..rows).map(|_| format!("{},{},{}\n", random.next(), random.next(), random.next())).collect();
-    fs::write(folder.join("a.csv"), format!("x,y,z\n{lines}")).unwrap();
-    folder
-}
-
-fn command(folder: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.args(words.split_whitespace()).current_dir(folder);
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    command
-}
-
-fn finish(folder: &Path, words: &str) {
-    let done = command(folder, words).output().unwrap();
-    assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// Whether two files hold the same bytes; neither is held whole.
-fn same(a: &Path, b: &Path) -> bool {
-    let open = |p: &Path| BufReader::with_capacity(1 << 22, fs::File::open(p).unwrap());
-    let (mut a, mut b) = (open(a), open(b));
-    loop {
-        let (left, right) = (a.fill_buf().unwrap(), b.fill_buf().unwrap());
-        let n = left.len().min(right.len());
-        if n == 0 || left[..n] != right[..n] {
-            return left.is_empty() && right.is_empty();
-        }
-        a.consume(n);
-        b.consume(n);
-    }
-}
-
-/// Kills `words -o NAME` fifty times, resuming each time from checkpoints `every` so many seconds, and compares every
-/// result that comes whole.
-fn disturb(folder: &Path, words: &str, suffix: &str, every: f64) {
-    let start = Instant::now();
-    finish(folder, &format!("{words} -o right.{suffix}"));
-    let usual = start.elapsed();
-    let right = folder.join(format!("right.{suffix}"));
-    let out = folder.join(format!("out.{suffix}"));
+/// Kills a run `kills` times, resuming each time from checkpoints `every` so many seconds, and compares every result that comes
+/// whole; how often there was a checkpoint to go on from.
+fn disturb(folder: &Folder, Form { words, suffix }: &Form, every: f64, kills: usize) -> usize {
+    folder.clear("right.");
+    folder.clear("out.");
+    let usual = folder.finish(&format!("{words} -o right.{suffix}"));
     let again = format!("{words} --checkpoint-every {every} --resume -o out.{suffix}");
-    let mut random = Random(start.elapsed().as_nanos() as u64 | 1);
-    let (mut kills, mut whole) = (0, 0);
-    while kills < KILLS {
-        let mut child = command(folder, &again).spawn().unwrap();
-        std::thread::sleep(usual.mul_f64(random.next() * 0.8));
+    let mut random = Random(usual.as_nanos() as u64 | 1);
+    let (mut killed, mut whole, mut kept) = (0, 0, 0);
+    // What is done before it is killed counts too, or a fast machine would never end.
+    while killed + whole < kills {
+        let mut child = folder.command(&again).spawn().unwrap();
+        std::thread::sleep(usual.mul_f64(random.next() * 0.9));
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap();
-            kills += 1;
+            killed += 1;
         }
         let done = child.wait_with_output().unwrap();
-        // Killed between the result's appearance and its own end, the run has nothing left to do.
-        if out.exists() {
-            assert!(same(&out, &right), "after {kills} kills: other bits");
-            fs::remove_file(&out).unwrap();
-            let _ = fs::remove_file(folder.join(format!("out.{suffix}.zipfold-resume")));
-            whole += 1;
+        // Killed between the result's appearance and its own end, the run has nothing left to do; of several results, some.
+        let results = folder.results("out.");
+        if !results.is_empty() {
+            let right = folder.results("right.");
+            let fits = |r: &(String, std::path::PathBuf)| right.iter().any(|w| w.0 == r.0 && runs::same(&w.1, &r.1));
+            assert!(results.iter().all(fits), "{words} -o .{suffix}: other bits after {killed} kills");
+            results.iter().for_each(|r| fs::remove_file(&r.1).unwrap());
+            whole += usize::from(results.len() == right.len());
         } else {
-            assert!(!done.status.success(), "success without a result");
-            let killed = std::os::unix::process::ExitStatusExt::signal(&done.status) == Some(9);
-            assert!(killed, "{}", String::from_utf8_lossy(&done.stderr));
+            assert!(!done.status.success(), "{words}: success without a result");
+            let ended = std::os::unix::process::ExitStatusExt::signal(&done.status) == Some(9);
+            assert!(ended, "{words} -o .{suffix}: {}", String::from_utf8_lossy(&done.stderr));
         }
+        kept += usize::from(folder.path(&format!("out.{suffix}.zipfold-resume")).exists());
     }
-    finish(folder, &again);
-    assert!(same(&out, &right), "other bits at the end");
-    println!("{words}: {KILLS} kills, {whole} whole results between them, {usual:?} undisturbed");
-    fs::remove_dir_all(folder).unwrap();
+    folder.finish(&again);
+    assert!(all_same(folder, "out.", "right."), "{words} -o .{suffix}: other bits at the end");
+    let left: Vec<String> = folder.names("out.").into_iter().filter(|n| n.contains("zipfold-")).collect();
+    assert!(left.is_empty(), "{words} -o .{suffix} leaves {left:?}");
+    println!("{words} -o .{suffix}: {killed} kills, {whole} whole, {kept} with a checkpoint, {usual:?} undisturbed");
+    kept
 }
 
-/// Slow instructions and small tiles, so that there are many moments.
-const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=512";
-
-#[test]
-fn a_histogram_survives_fifty_kills() {
-    let folder = folder("histogram", 5000);
-    disturb(&folder, &format!("hist a.csv --bins 200 --range 0 1.8 --mean {SLOWLY}"), "csv", 0.0);
-}
-
-#[test]
-fn pruned_neighbours_survive_fifty_kills() {
-    let folder = folder("neighbours", 20_000);
-    disturb(&folder, "knn a.csv -k 30 --threads 2 --set isa=scalar --set prune=on --set tile.rows=128", "npz", 0.0);
-}
-
-#[test]
-fn a_pruned_join_survives_fifty_kills() {
-    let folder = folder("join", 20_000);
-    let where_ = "abs(x[0]-y[0])+abs(x[1]-y[1])<0.02";
-    disturb(
-        &folder,
-        &format!("join a.csv --self --where {where_} --threads 2 --set prune=on --set tile.rows=128"),
-        "npz",
-        0.0,
+/// The forms of one verb.
+fn of_verb(verb: &str) {
+    let folder = Folder::new(&format!("kills-{verb}"));
+    inputs(&folder);
+    let mine: Vec<Form> = forms().into_iter().filter(|f| f.words.starts_with(verb)).collect();
+    assert!(mine.len() > 3, "{verb}");
+    let kills = if long() { 50 } else { 5 };
+    let kept: usize = mine.iter().map(|form| disturb(&folder, form, 0.0, kills)).sum();
+    assert!(
+        kept >= mine.len(),
+        "{verb}: {kept} checkpoints in {} forms: the runs are too short to test anything",
+        mine.len()
     );
 }
 
 #[test]
-fn a_matrix_survives_fifty_kills() {
-    let folder = folder("matrix", 3000);
-    disturb(&folder, &format!("dist a.csv --memory 64MiB {SLOWLY}"), "npy", 0.0);
+fn matrices_survive_kills_in_every_form() {
+    of_verb("dist");
+}
+
+#[test]
+fn neighbours_survive_kills_in_every_form() {
+    of_verb("knn");
+}
+
+#[test]
+fn histograms_survive_kills_in_every_form() {
+    of_verb("hist");
+}
+
+#[test]
+fn sums_by_row_survive_kills_in_every_form() {
+    of_verb("reduce");
+}
+
+#[test]
+fn joins_survive_kills_in_every_form() {
+    of_verb("join");
+}
+
+#[test]
+fn problems_of_several_folds_survive_kills() {
+    of_verb("run");
+}
+
+#[test]
+fn slices_of_a_network_survive_kills_in_every_form() {
+    of_verb("infer");
 }
 
 #[test]
 fn a_matrix_beyond_memory_survives_fifty_kills() {
-    if std::env::var_os("ZIPFOLD_LONG").is_none() {
+    if !long() {
         println!("SKIPPED a_matrix_beyond_memory_survives_fifty_kills: set ZIPFOLD_LONG=1 (7.2 GB of disk, minutes)");
         return;
     }
-    let folder = folder("beyond", 30_000);
-    disturb(&folder, "dist a.csv --memory 256MiB", "npy", 1.0);
+    let folder = Folder::new("kills-beyond");
+    folder.table("a.csv", "x,y,z", 30_000, 0x9e37_79b9_7f4a_7c15);
+    disturb(&folder, &Form { words: "dist a.csv --memory 256MiB".into(), suffix: "npy" }, 1.0, 50);
 }
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    let folder = folder("signals", 6000);
-    let words = format!("hist a.csv --bins 200 --range 0 1.8 {SLOWLY}");
-    finish(&folder, &format!("{words} -o right.csv"));
-    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
-        let _ = fs::remove_file(folder.join("out.csv"));
-        let child = command(&folder, &format!("{words} -o out.csv")).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-        let done = child.wait_with_output().unwrap();
-        let message = String::from_utf8_lossy(&done.stderr);
-        assert!(sent.success() && done.status.code() == Some(status), "{signal}: {:?} {message}", done.status);
-        assert!(!folder.join("out.csv").exists(), "{signal}: half of a result");
-        let again = message.split("zipfold hist").nth(1).unwrap().trim();
-        assert!(again.contains("--resume"), "{message}");
-        finish(&folder, &format!("hist {again}"));
-        assert!(fs::read(folder.join("out.csv")).unwrap() == fs::read(folder.join("right.csv")).unwrap());
+    let folder = Folder::new("signals");
+    inputs(&folder);
+    for (words, suffix) in [
+        (format!("hist big.csv --bins 200 --range 0 1.8 {SLOWLY}"), "csv"),
+        (format!("dist a.csv --pair 'sum(exp(sin(abs(x - y))))' {SLOWLY}"), "csv"),
+        (format!("reduce big.csv --op sum --shard 1/2 {SLOWLY}"), "part"),
+    ] {
+        folder.clear("right.");
+        let usual = folder.finish(&format!("{words} -o right.{suffix}"));
+        for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+            // On a busy machine it may be done before the signal comes.
+            let ended = (0..30).find_map(|attempt| {
+                folder.clear("out.");
+                let child = folder.command(&format!("{words} -o out.{suffix}")).spawn().unwrap();
+                std::thread::sleep(usual.mul_f64(0.5 * 0.9f64.powi(attempt)));
+                runs::send(&child, signal);
+                let done = child.wait_with_output().unwrap();
+                // One that came before anybody listened ends it at once.
+                (done.status.code().is_some_and(|code| code > 0)).then_some(done)
+            });
+            let done = ended.unwrap();
+            let message = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(status), "{signal}: {:?} {message}", done.status);
+            assert!(folder.results("out.").is_empty(), "{signal}: half of a result");
+            let again = message.split("  try: ").nth(1).unwrap_or_default().trim();
+            assert!(again.ends_with("--resume"), "{message}");
+            let done = Command::new("sh").args(["-c", again]).current_dir(&folder.0).output().unwrap();
+            assert!(done.status.success(), "{again}: {}", String::from_utf8_lossy(&done.stderr));
+            assert!(all_same(&folder, "out.", "right."), "{words}: other bits");
+        }
     }
-    fs::remove_dir_all(&folder).unwrap();
-}
-
-/// A torus of binary variables with random tables, in the UAI format.
-fn torus(side: usize) -> String {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let pairs = (0..side * side).flat_map(|at| {
-        let (r, c) = (at / side, at % side);
-        [(at, r * side + (c + 1) % side), (at, (r + 1) % side * side + c)]
-    });
-    let (mut scopes, mut tables) = (String::new(), String::new());
-    for (a, b) in pairs {
-        scopes += &format!("2 {a} {b}\n");
-        tables += "4";
-        (0..4).for_each(|_| tables += &format!(" {}", random.next() + 0.1));
-        tables += "\n";
-    }
-    let cards = vec!["2"; side * side].join(" ");
-    format!("MARKOV\n{}\n{cards}\n{}\n{scopes}{tables}", side * side, 2 * side * side)
-}
-
-#[test]
-fn killed_slices_of_a_network_go_on_to_the_same_bits() {
-    let folder = folder("slices", 1);
-    fs::write(folder.join("torus.uai"), torus(11)).unwrap();
-    disturb(&folder, "infer torus.uai --task mar --memory 17MiB", "MAR", 0.0);
 }

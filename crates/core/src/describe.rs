@@ -3,12 +3,13 @@
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Axis, Closed, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::hash::Hash;
 use crate::meaning::meaning;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
-use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem, SCHEMA};
+use crate::problem::{AxisSpec, FoldSpec, Input, NanPolicy, Problem, SCHEMA};
 use crate::space::{Cell, Cells, Space};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
@@ -62,6 +63,29 @@ impl Data {
     pub fn other(&self) -> &Table {
         self.y.as_ref().unwrap_or(&self.x)
     }
+    /// The inputs of `problem` and the hashes of their data.
+    pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
+        let sides = [(Some(&problem.x), Some(&self.x)), (problem.y.as_ref(), self.y.as_ref())];
+        let inputs = sides.into_iter().enumerate().filter_map(|(side, (input, table))| {
+            let mut hash = Hash::default();
+            hash.table(table?);
+            for (fold, weights) in problem.folds.iter().zip(&self.weights) {
+                if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
+                    hash.table(&weights[side]);
+                }
+            }
+            Some((input?, hash))
+        });
+        let weights = problem.folds.iter().zip(&self.weights).filter_map(|(fold, weights)| {
+            let (FoldSpec::Reduce { weights: Some(input), .. }, Some([table, _])) = (fold, weights) else {
+                return None;
+            };
+            let mut hash = Hash::default();
+            hash.table(table);
+            Some((input, hash))
+        });
+        inputs.chain(weights).map(|(input, hash)| (input, format!("{:016x}", hash.finish()))).collect()
+    }
     /// The largest number of components.
     pub(crate) fn widest(&self) -> usize {
         self.x.cols().max(self.other().cols())
@@ -105,6 +129,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         return Err(e.limit(format!("schema {SCHEMA}")).remedy(format!("schema = {SCHEMA}")));
     }
     check_tables(problem, &data)?;
+    check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
     prepare(problem, &mut data, &mut params, stop)?;
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
@@ -163,6 +188,28 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
                 table.and_then(Table::names).map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
             let e = Error::input("NaN in the data").at(format!("{name}, row {row}, column {column}"));
             return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses data of another hash than the problem says.
+fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
+    let weights = problem
+        .folds
+        .iter()
+        .filter_map(|f| if let FoldSpec::Reduce { weights, .. } = f { weights.as_ref() } else { None });
+    let mut inputs = [Some(&problem.x), problem.y.as_ref()].into_iter().flatten().chain(weights);
+    // All data are read for it.
+    if inputs.all(|input| input.hash.is_none()) {
+        return Ok(());
+    }
+    for (input, found) in data.hashes(problem) {
+        if let Some(wanted) = input.hash.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
+            let e = Error::input(format!("the data have the hash {found}, the problem asks for {wanted}"));
+            return Err(e
+                .at(input.name.clone())
+                .remedy("take the data that the problem was made for, or leave its hash out"));
         }
     }
     Ok(())

@@ -46,6 +46,16 @@ struct Parts {
     span: Option<Span>,
 }
 
+/// `word` as a POSIX shell reads it back: in single quotes, unless every character of it is plain. Every hint that shows words of a
+/// command takes them from here.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,@%+-".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// The result type used throughout zipfold.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -54,7 +54,8 @@ pub struct Input {
     /// Only these columns, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
-    /// The hash of the data, checked when a run is resumed.
+    /// The hash of the data, as `--json` tells it under `inputs`: other data are refused. It is of names, shape, type and bits of
+    /// what is used, with the weight columns of histograms, in 16 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }

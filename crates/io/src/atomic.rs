@@ -1,9 +1,10 @@
 //! Outputs that appear whole or not at all: written beside the target, renamed when complete, removed when not.
 
+use crate::unfinished::temporary;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use zipfold_core::{Error, Result};
 
 /// How an output treats what is there already, and how long it waits for the disk.
@@ -59,9 +60,20 @@ impl Output {
     /// # Errors
     /// `Request` when the target exists and `force` is not set, or the folder is missing or not writable.
     pub fn create(path: &str, options: OutputOptions) -> Result<Self> {
-        let to =
-            if path == "-" { To::Stdout { out: io::stdout(), closed: false } } else { open_target(path, options)? };
+        if path != "-" {
+            return Self::create_at(Path::new(path), options);
+        }
+        let to = To::Stdout { out: io::stdout(), closed: false };
         Ok(Output { name: path.to_owned(), to, options, trouble: None })
+    }
+    /// Starts the output in the file `path`, whatever its name.
+    ///
+    /// # Errors
+    /// As [`Output::create`].
+    pub fn create_at(path: &Path, options: OutputOptions) -> Result<Self> {
+        let name = path.to_string_lossy().into_owned();
+        let to = open_target(path, &name, options)?;
+        Ok(Output { name, to, options, trouble: None })
     }
     /// The name for messages.
     pub fn name(&self) -> &str {
@@ -95,13 +107,20 @@ impl Output {
     }
 }
 
-fn open_target(path: &str, options: OutputOptions) -> Result<To> {
-    let target = Path::new(path);
+fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> {
     match fs::metadata(target) {
         Ok(facts) if facts.is_dir() => {
             return Err(Error::request("is a folder").at(path).remedy("name a file in it"));
         }
         Ok(facts) if !facts.is_file() => {
+            // A pipe that nobody reads would be waited for without end.
+            let probe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(target);
+            let _held = probe.map_err(|e| match e.raw_os_error() {
+                Some(libc::ENXIO) => {
+                    Error::request("is a pipe that nobody reads").at(path).remedy("start its reader first")
+                }
+                _ => write_error(path, &e),
+            })?;
             let file = OpenOptions::new().write(true).open(target).map_err(|e| write_error(path, &e))?;
             return Ok(To::Direct(BufWriter::new(file)));
         }
@@ -109,8 +128,20 @@ fn open_target(path: &str, options: OutputOptions) -> Result<To> {
         _ => {}
     }
     let target = real_target(target);
-    let (file, partial) = create_partial(&target, path)?;
+    let (file, partial) = temporary(&target, path)?;
+    keep_rights(&file, &target);
     Ok(To::File { file: BufWriter::with_capacity(1 << 18, file), partial: Partial(Some(partial)), target })
+}
+
+/// Gives `file` the owner and the rights of the file `target` that it will replace. Who may not give it away keeps it.
+pub(crate) fn keep_rights(file: &File, target: &Path) {
+    let Ok(facts) = fs::metadata(target) else { return };
+    let ours = file.metadata().map(|f| (f.uid(), f.gid())).ok();
+    if ours != Some((facts.uid(), facts.gid())) {
+        let _ = std::os::unix::fs::fchown(file, Some(facts.uid()), Some(facts.gid()));
+    }
+    // After the owner, whose change takes rights away.
+    let _ = file.set_permissions(fs::Permissions::from_mode(facts.mode() & 0o777));
 }
 
 /// The refusal to replace `path`.
@@ -123,20 +154,13 @@ pub(crate) fn real_target(target: &Path) -> PathBuf {
     fs::canonicalize(target).unwrap_or_else(|_| target.to_owned())
 }
 
-fn create_partial(target: &Path, name: &str) -> Result<(File, PathBuf)> {
-    static SERIAL: AtomicU64 = AtomicU64::new(0);
-    let serial = SERIAL.fetch_add(1, Relaxed);
-    let last = target.file_name().ok_or_else(|| Error::request("is no file name").at(name).remedy("-o FILE"))?;
-    let last = format!(".{}.{}-{serial}.zipfold-partial", last.to_string_lossy(), std::process::id());
-    let partial = target.with_file_name(last);
-    let file = OpenOptions::new().write(true).create_new(true).open(&partial).map_err(|e| folder_error(name, &e))?;
-    Ok((file, partial))
-}
-
 /// Gives `partial` the name `target`; without `force` never over a file that is there.
 pub(crate) fn publish(partial: &Path, target: &Path, name: &str, options: OutputOptions) -> Result<()> {
     let renamed = if options.force {
-        fs::rename(partial, target)
+        match fs::metadata(target) {
+            Ok(facts) if !facts.is_file() => return Err(no_file(name)),
+            _ => fs::rename(partial, target),
+        }
     } else {
         match fs::hard_link(partial, target) {
             Ok(()) => fs::remove_file(partial),
@@ -151,6 +175,13 @@ pub(crate) fn publish(partial: &Path, target: &Path, name: &str, options: Output
         sync_folder(target).map_err(|e| write_error(name, &e))?;
     }
     Ok(())
+}
+
+/// The refusal to put a file in the place of a pipe, a device or a folder.
+pub(crate) fn no_file(name: &str) -> Error {
+    Error::request("is a pipe, a device or a folder, which a file cannot replace")
+        .at(name)
+        .remedy("another name with -o")
 }
 
 fn sync_folder(target: &Path) -> io::Result<()> {

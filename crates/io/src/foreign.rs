@@ -4,6 +4,7 @@ use crate::guard::Source;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
+use zipfold_core::error::quoted;
 use zipfold_core::shown::short;
 use zipfold_core::{Error, Result};
 
@@ -46,7 +47,10 @@ pub(crate) fn damaged(source: &Source, format: &str, what: impl std::fmt::Displa
 pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str, others: &[&str]) -> Error {
     let remedy = match others {
         [] => "convert the column to numbers".to_owned(),
-        some => format!("--columns {}", some.iter().map(|name| short(name, 80)).collect::<Vec<_>>().join(",")),
+        some => {
+            let names = some.iter().map(|name| short(name, 80)).collect::<Vec<_>>().join(",");
+            format!("--columns {}", quoted(&names))
+        }
     };
     Error::input(format!("column '{column}' holds {kind}, not numbers")).at(source.name()).remedy(remedy)
 }

@@ -30,6 +30,7 @@ pub mod parquet_write;
 pub mod read;
 mod select;
 mod text_rows;
+pub mod unfinished;
 pub mod write;
 pub mod xyz;
 mod zip_directory;

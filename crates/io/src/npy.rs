@@ -242,6 +242,8 @@ pub trait NpyElement: bytemuck::Pod + Send + Sync + private::Sealed {
     const BYTES: usize;
     /// Appends the little-endian bytes of the element.
     fn put(self, out: &mut Vec<u8>);
+    /// The element with the bytes of a little-endian one, as they were read.
+    fn of_little(self) -> Self;
 }
 
 mod private {
@@ -257,6 +259,9 @@ macro_rules! element {
             const BYTES: usize = size_of::<$t>();
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn of_little(self) -> Self {
+                Self::from_le_bytes(self.to_ne_bytes())
             }
         }
     )*};

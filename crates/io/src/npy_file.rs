@@ -1,15 +1,19 @@
 //! An NPY file of known shape that many threads fill at any place, that a later run can resume, and that takes its
 //! name only when it is complete.
 
-use crate::atomic::{OutputOptions, exists, folder_error, publish, real_target, write_error};
+use crate::atomic::{OutputOptions, exists, keep_rights, no_file, publish, real_target, write_error};
 use crate::npy::{NpyElement, each_chunk};
 use crate::npy_header::{header_bytes, show_shape};
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use crate::unfinished;
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use zipfold_core::{Error, Result};
+
+/// What stands behind the elements until they are complete, before the number of the run.
+const MAGIC: &[u8; 16] = b"zipfold unfinish";
+const MARK: u64 = 32;
 
 /// The array being written, in a file beside its target. Dropped without [`NpyFile::publish`], the file is removed
 /// unless [`NpyFile::keep`] was called.
@@ -24,6 +28,7 @@ pub struct NpyFile {
     width: u64,
     count: u64,
     data_at: u64,
+    run: Option<u128>,
     keep: AtomicBool,
 }
 
@@ -34,50 +39,92 @@ impl NpyFile {
     /// `Request` when the target exists without `force`, another run writes it, or the folder cannot be written;
     /// `Resource` when the file system refuses a file of this size.
     pub fn create<T: NpyElement>(path: &str, shape: &[usize], options: OutputOptions) -> Result<Self> {
-        let this = Self::open::<T>(path, shape, options, true)?;
-        let header = header_bytes(T::DESCR, shape);
-        let total = this.count.checked_mul(this.width).and_then(|b| b.checked_add(this.data_at));
-        let total = total.filter(|t| i64::try_from(*t).is_ok()).ok_or_else(|| too_large(path, shape))?;
-        let prepared = this.file.set_len(0).and_then(|()| this.file.set_len(total));
-        prepared.and_then(|()| this.file.write_all_at(&header, 0)).map_err(|e| write_error(path, &e))?;
-        Ok(this)
+        Self::create_for::<T>(path, shape, options, None, &|| Ok(()))
+    }
+    /// The same for the run of number `run`, which stays in the file until it is published. `before` is called when the name is
+    /// ours, before anything that an earlier run left goes.
+    ///
+    /// # Errors
+    /// As [`NpyFile::create`], and those of `before`.
+    pub fn create_for<T: NpyElement>(
+        path: &str,
+        shape: &[usize],
+        options: OutputOptions,
+        run: Option<u128>,
+        before: &dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let there = || Path::new(path).exists() && !options.force;
+        if there() {
+            return Err(exists(path));
+        }
+        let target = real_target(Path::new(path));
+        if target.exists() && !target.is_file() {
+            return Err(no_file(path));
+        }
+        let partial = partial_path(&target, path)?;
+        Self::sized::<T>(path, shape)?;
+        let file = unfinished::anew(&partial, path, before)?;
+        unfinished::sweep(&target);
+        keep_rights(&file, &target);
+        let this = Self::of::<T>(path, file, [partial, target], shape, options, run)?;
+        // Another run may have published while this one waited for the name.
+        if there() { Err(exists(path)) } else { this.laid_out(shape) }
+    }
+    /// Starts an array that lives in the file `path` itself until it is dropped or kept, never to be published.
+    ///
+    /// # Errors
+    /// As [`NpyFile::create`].
+    pub fn aside<T: NpyElement>(path: &Path, shape: &[usize], run: u128) -> Result<Self> {
+        let name = path.to_string_lossy();
+        Self::sized::<T>(&name, shape)?;
+        let file = unfinished::anew(path, &name, &|| Ok(()))?;
+        let paths = [path.to_owned(), path.to_owned()];
+        Self::of::<T>(&name, file, paths, shape, OutputOptions::default(), Some(run))?.laid_out(shape)
     }
     /// Continues the array that an earlier run left: type and shape must be the same.
     ///
     /// # Errors
     /// `Request` when there is nothing to resume or it is another array; else as [`NpyFile::create`].
     pub fn resume<T: NpyElement>(path: &str, shape: &[usize], options: OutputOptions) -> Result<Self> {
-        let this = Self::open::<T>(path, shape, options, false)?;
-        this.keep();
-        let header = header_bytes(T::DESCR, shape);
-        let mut found = vec![0; header.len()];
-        let len = this.file.metadata().map_err(|e| write_error(path, &e))?.len();
-        let same = this.file.read_exact_at(&mut found, 0).is_ok() && found == header;
-        let complete = this.count.checked_mul(this.width).and_then(|b| b.checked_add(this.data_at)) == Some(len);
-        if same && complete {
-            return Ok(this);
-        }
-        Err(Error::request(format!(
-            "the unfinished output is not an array of type {} and shape {}",
-            T::DESCR,
-            show_shape(shape)
-        ))
-        .at(this.partial.to_string_lossy())
-        .remedy("run the same command as before, or start again without --resume"))
-    }
-    fn open<T: NpyElement>(path: &str, shape: &[usize], options: OutputOptions, fresh: bool) -> Result<Self> {
         if Path::new(path).exists() && !options.force {
             return Err(exists(path));
         }
-        let count = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).ok_or_else(|| too_large(path, shape))?;
         let target = real_target(Path::new(path));
+        if target.exists() && !target.is_file() {
+            return Err(no_file(path));
+        }
         let partial = partial_path(&target, path)?;
-        let opened = OpenOptions::new().read(true).write(true).create(fresh).truncate(false).open(&partial);
-        let file = opened.map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound if !fresh => nothing_to_resume(path),
-            _ => folder_error(path, &e),
-        })?;
-        lock(&file, path)?;
+        let file = unfinished::again(&partial, path)?;
+        Self::of::<T>(path, file, [partial, target], shape, options, None)?.found(shape)
+    }
+    /// Continues an array that lives in the file `path` itself.
+    ///
+    /// # Errors
+    /// As [`NpyFile::resume`].
+    pub fn resume_aside<T: NpyElement>(path: &Path, shape: &[usize]) -> Result<Self> {
+        let name = path.to_string_lossy();
+        let file = unfinished::again(path, &name)?;
+        let paths = [path.to_owned(), path.to_owned()];
+        Self::of::<T>(&name, file, paths, shape, OutputOptions::default(), None)?.found(shape)
+    }
+    fn sized<T: NpyElement>(path: &str, shape: &[usize]) -> Result<[u64; 3]> {
+        let header = header_bytes(T::DESCR, shape).len() as u64;
+        let count = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d as u64));
+        let end = count.and_then(|n| n.checked_mul(T::BYTES as u64)).and_then(|b| b.checked_add(header + MARK));
+        match (count, end.filter(|end| i64::try_from(*end).is_ok())) {
+            (Some(count), Some(end)) => Ok([count, header, end - MARK]),
+            _ => Err(too_large(path, shape)),
+        }
+    }
+    fn of<T: NpyElement>(
+        path: &str,
+        file: File,
+        [partial, target]: [PathBuf; 2],
+        shape: &[usize],
+        options: OutputOptions,
+        run: Option<u128>,
+    ) -> Result<Self> {
+        let [count, data_at, _] = Self::sized::<T>(path, shape)?;
         Ok(NpyFile {
             name: path.to_owned(),
             file,
@@ -86,10 +133,55 @@ impl NpyFile {
             options,
             descr: T::DESCR,
             width: T::BYTES as u64,
-            count: count as u64,
-            data_at: header_bytes(T::DESCR, shape).len() as u64,
+            count,
+            data_at,
+            run,
             keep: AtomicBool::new(false),
         })
+    }
+    /// Bytes of the complete file.
+    fn whole(&self) -> u64 {
+        self.data_at + self.count * self.width
+    }
+    fn laid_out(self, shape: &[usize]) -> Result<Self> {
+        let header = header_bytes(self.descr, shape);
+        let mark = self.run.map(|run| [*MAGIC, run.to_le_bytes()].concat());
+        let laid = self
+            .file
+            .set_len(self.whole() + mark.as_ref().map_or(0, |m| m.len() as u64))
+            .and_then(|()| self.file.write_all_at(&header, 0))
+            .and_then(|()| self.file.write_all_at(mark.as_deref().unwrap_or_default(), self.whole()));
+        laid.map_err(|e| write_error(&self.name, &e))?;
+        Ok(self)
+    }
+    /// What was found, where it is an unfinished array of `shape`.
+    fn found(mut self, shape: &[usize]) -> Result<Self> {
+        self.keep();
+        let header = header_bytes(self.descr, shape);
+        let mut there = vec![0; header.len()];
+        let len = self.file.metadata().map_err(|e| write_error(&self.name, &e))?.len();
+        let same = self.file.read_exact_at(&mut there, 0).is_ok() && there == header;
+        let mut mark = [0; MARK as usize];
+        if len == self.whole() + MARK
+            && self.file.read_exact_at(&mut mark, self.whole()).is_ok()
+            && let (magic, run) = mark.split_at(MAGIC.len())
+            && magic == MAGIC
+        {
+            self.run = Some(u128::from_le_bytes(std::array::from_fn(|k| run[k])));
+        }
+        // A run that was killed while it published has taken its mark away already.
+        if same && (self.run.is_some() || len == self.whole()) {
+            return Ok(self);
+        }
+        let what =
+            format!("the unfinished output is not an array of type {} and shape {}", self.descr, show_shape(shape));
+        Err(Error::request(what)
+            .at(self.partial.to_string_lossy())
+            .remedy("run the same command as before, or start again without --resume"))
+    }
+    /// The number of the run that the file belongs to, where it still says so.
+    pub fn run(&self) -> Option<u128> {
+        self.run
     }
     /// Number of elements.
     pub fn count(&self) -> u64 {
@@ -104,24 +196,35 @@ impl NpyFile {
     /// # Errors
     /// `Resource` when the disk is full; `Internal` for a place outside the array or another type.
     pub fn write<T: NpyElement>(&self, offset: u64, items: &[T]) -> Result<()> {
-        let end = offset.checked_add(items.len() as u64).filter(|end| *end <= self.count);
-        if end.is_none() || T::DESCR != self.descr {
-            let what = format!(
-                "{} elements of type {} at {offset} of {} of type {}",
-                items.len(),
-                T::DESCR,
-                self.count,
-                self.descr
-            );
-            return Err(Error::internal(what).at(&self.name));
-        }
-        let mut at = self.data_at + offset * self.width;
+        let mut at = self.place::<T>(offset, items.len())?;
         let done = each_chunk(items, |bytes| {
             self.file.write_all_at(bytes, at)?;
             at += bytes.len() as u64;
             Ok(())
         });
         done.map_err(|e| write_error(&self.name, &e))
+    }
+    /// Reads what was written from element `offset` on.
+    ///
+    /// # Errors
+    /// `Resource` when the disk fails; `Internal` for a place outside the array or another type.
+    pub fn read<T: NpyElement>(&self, offset: u64, items: &mut [T]) -> Result<()> {
+        let at = self.place::<T>(offset, items.len())?;
+        self.file.read_exact_at(bytemuck::cast_slice_mut(items), at).map_err(|e| write_error(&self.name, &e))?;
+        if cfg!(target_endian = "big") {
+            items.iter_mut().for_each(|item| *item = item.of_little());
+        }
+        Ok(())
+    }
+    /// The byte where element `offset` begins, with `len` of them behind it.
+    fn place<T: NpyElement>(&self, offset: u64, len: usize) -> Result<u64> {
+        let end = offset.checked_add(len as u64).filter(|end| *end <= self.count);
+        if end.is_none() || T::DESCR != self.descr {
+            let what =
+                format!("{len} elements of type {} at {offset} of {} of type {}", T::DESCR, self.count, self.descr);
+            return Err(Error::internal(what).at(&self.name));
+        }
+        Ok(self.data_at + offset * self.width)
     }
     /// Waits until the disk has what was written, as checkpoints need.
     ///
@@ -139,6 +242,9 @@ impl NpyFile {
     /// # Errors
     /// `Request` when the target appeared meanwhile without `force`; `Resource` when the disk fails.
     pub fn publish(self) -> Result<()> {
+        if self.run.is_some() {
+            self.file.set_len(self.whole()).map_err(|e| write_error(&self.name, &e))?;
+        }
         if self.options.durable {
             self.sync()?;
         }
@@ -151,8 +257,7 @@ impl NpyFile {
 impl Drop for NpyFile {
     fn drop(&mut self) {
         if !self.keep.load(Relaxed) {
-            // Nothing is left to do for a file that cannot be removed.
-            let _ = fs::remove_file(&self.partial);
+            unfinished::remove(&self.file, &self.partial);
         }
     }
 }
@@ -163,21 +268,6 @@ fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
     let mut last = last.to_os_string();
     last.push(".zipfold-partial");
     Ok(target.with_file_name(last))
-}
-
-fn lock(file: &File, name: &str) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(fs::TryLockError::WouldBlock) => Err(Error::request("another run is writing this output")
-            .at(name)
-            .remedy("wait for it, or another name with -o")),
-        // File systems without locks: the run goes on unprotected.
-        Err(fs::TryLockError::Error(_)) => Ok(()),
-    }
-}
-
-fn nothing_to_resume(name: &str) -> Error {
-    Error::request("there is no unfinished output to resume").at(name).remedy("run it without --resume")
 }
 
 fn too_large(name: &str, shape: &[usize]) -> Error {

@@ -4,6 +4,7 @@ use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
 use zipfold_core::budget::Tab;
+use zipfold_core::error::quoted;
 use zipfold_core::shown::short;
 use zipfold_core::table::find_columns;
 use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
@@ -166,7 +167,9 @@ impl<'a> TextRows<'a> {
         }
         let remedy = match others.is_empty() {
             true => "correct the cell, or leave it empty where the value is missing".to_owned(),
-            false => format!("--columns {} to leave this column out, or correct the cell", others.join(",")),
+            false => {
+                format!("--columns {} to leave this column out, or correct the cell", quoted(&others.join(",")))
+            }
         };
         Error::input(format!("'{}' is not a number", show(cell))).at(self.cell_place(line, column)).remedy(remedy)
     }

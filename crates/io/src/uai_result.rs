@@ -61,14 +61,10 @@ pub fn read_pr(text: &str) -> Option<f64> {
 /// # Errors
 /// `Request` when the file exists; `Resource` when it cannot be written.
 pub fn write(path: &std::path::Path, text: &str, force: bool) -> zipfold_core::Result<()> {
-    use zipfold_core::Error;
-    let place = path.display().to_string();
-    if path.exists() && !force {
-        return Err(Error::request("exists already").at(place).remedy("--force, or another name"));
+    use std::io::Write as _;
+    let mut out = crate::Output::create_at(path, crate::OutputOptions { force, durable: false })?;
+    match out.write_all(text.as_bytes()) {
+        Ok(()) => out.commit(),
+        Err(e) => Err(out.error(&e)),
     }
-    let failed = |e: std::io::Error| Error::resource(format!("cannot be written: {e}")).at(place.clone());
-    let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
-    std::fs::write(&part, text).map_err(failed)?;
-    std::fs::rename(&part, path).map_err(failed)
 }

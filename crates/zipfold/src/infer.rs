@@ -89,18 +89,12 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
     };
     out.warnings.extend(row_warning(network));
-    if let Some(checkpoint) = &settings.checkpoint {
-        // One that is not there, or cannot go, is no reason to withhold the answer.
-        let _ = std::fs::remove_file(&checkpoint.path);
-    }
     Ok(out)
 }
 
 /// The checkpoint of one stage of MMAP.
 fn staged(path: &Path, stage: usize) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{stage}"));
-    name.into()
+    crate::partial::aside(path, stage)
 }
 
 /// The plan that [`infer`] would execute, without executing it (MMAP: of its first stage).
@@ -164,9 +158,6 @@ pub fn samples(
     run.seconds[2] = start.elapsed().as_secs_f64();
     let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
     let warnings = row_warning(network).into_iter().collect();
-    if let Some(checkpoint) = &settings.checkpoint {
-        let _ = std::fs::remove_file(&checkpoint.path);
-    }
     Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
 }
 
@@ -402,7 +393,7 @@ impl<'a> Run<'a> {
                 let (vars, part) = engine.kept(&engine.forward::<T>(&engine.slice(index))?)?;
                 Ok(Folded::one(Scalar::ZERO, vec![part], vars))
             };
-            let all = self.slices(&engine, "sum", budget).fold(one, Folded::add)?;
+            let all = self.slices(&engine, &format!("sum {keep:?}"), budget).fold(one, Folded::add)?;
             (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {
@@ -508,9 +499,6 @@ fn marginal_map(
         rest.cards(),
     )?;
     let mut done = Run::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?.answer(&Task::Map)?;
-    for stage in 0..=last {
-        let _ = settings.checkpoint.as_ref().map(|c| std::fs::remove_file(staged(&c.path, stage)));
-    }
     done.seconds.iter_mut().zip(seconds).for_each(|(d, s)| *d += s);
     if let Answer::Map(log10, states) = &done.answer {
         done.answer = Answer::Mmap(log10 + scale, vars.iter().map(|v| (*v, states[*v])).collect());

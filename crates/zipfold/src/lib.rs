@@ -9,12 +9,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 pub mod closure;
 pub mod device;
 mod footprint;
+pub mod identity;
 pub mod library;
 pub mod matches;
+mod notes;
 pub mod partial;
+mod places;
 pub mod pool;
 pub mod ranges;
 pub mod reading;

@@ -1,86 +1,79 @@
-//! Partials: what checkpoints, shards and workers exchange. A file is magic, version, key, length, checksum, payload.
+//! Partials: what checkpoints, shards and workers exchange. A file is magic, version, length, checksum, payload; the payload
+//! says which problem, data and cut it is of.
 
+use crate::identity::{Identity, differs};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 use zipfold_core::fold::{State, Tally};
-use zipfold_core::{Budget, Error, Job, Problem, Reserved, Result};
-use zipfold_plan::Plan;
+use zipfold_core::{Budget, Error, Hash, Job, Result};
+use zipfold_io::unfinished::{remove_left, sweep};
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x06";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x07";
+/// Bytes before the payload.
+const HEAD: usize = 24;
 
 /// The mergeable state of a part of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Partial {
-    /// Identifies problem, data, tiling and share: partials of other keys are refused.
-    pub key: String,
+    /// What decides the answer: partials that differ in it are refused.
+    pub identity: Identity,
+    /// The run that writes it, by a number of its own; unfinished files of the run carry the same.
+    pub run: u128,
     /// Tiles folded so far.
     pub tiles_done: usize,
     /// Cells visited so far.
     pub cells: u64,
     /// By fold.
     pub states: Vec<State>,
+    /// By fold: what hashes of the tiles of a dense result add up to.
+    pub sums: Vec<u64>,
     /// What happened to the cells.
     pub tally: Tally,
-    /// The problem, for a merge to finish.
-    pub problem: String,
+    /// The problem as JSON, for a merge to finish; of a checkpoint empty.
+    pub problem: Vec<u8>,
     /// (index, parts) of a shard.
     pub shard: Option<(usize, usize)>,
 }
 
 impl Partial {
     /// Nothing folded yet.
-    pub fn start(key: &str, states: Vec<State>) -> Self {
+    pub fn start(identity: Identity, states: Vec<State>) -> Self {
         Partial {
-            key: key.into(),
+            identity,
+            run: number(),
             tiles_done: 0,
             cells: 0,
+            sums: vec![0; states.len()],
             states,
             tally: Tally::default(),
-            problem: String::new(),
+            problem: vec![],
             shard: None,
         }
     }
-}
-
-/// FNV-1a over bytes, 64 bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    /// Mixes bytes in.
-    pub fn add(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
+    /// Refuses states that `job` cannot have: a file may hold anything.
+    ///
+    /// # Errors
+    /// `Input` for states of other folds, rows beyond those there are, or cells that do not add up.
+    pub fn check(&self, job: &Job, name: &str) -> Result<()> {
+        let (n, m) = (job.space.n, job.space.m);
+        let fits = self.states.len() == job.folds.len()
+            && self.sums.len() == job.folds.len()
+            && job.folds.iter().zip(&self.states).all(|(fold, state)| fold.takes(state, n, m));
+        let counted = |s: &State| if let State::Histogram(h) = s { h.total() == self.tally.counted } else { true };
+        if fits && self.tally.seen() == Some(self.cells) && self.states.iter().all(counted) {
+            return Ok(());
         }
-    }
-    /// Mixes a word in.
-    pub fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
-    }
-    /// The hash.
-    pub fn finish(self) -> u64 {
-        self.0
+        Err(Error::input("the partial result is damaged: it does not fit its problem").at(name).remedy(AGAIN))
     }
 }
 
-/// The key of a run: problem, tables, tiling, how rows are sorted, precision and share.
-pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> String {
-    let mut hash = Fnv::default();
-    hash.add(serde_json::to_string(problem).unwrap_or_default().as_bytes());
-    for table in [Some(&job.x), Some(job.other()), job.x.attributes(), job.other().attributes()].into_iter().flatten() {
-        hash.word(table.rows() as u64);
-        hash.word(table.cols() as u64);
-        (0..table.rows() * table.cols()).for_each(|at| hash.word(table.elements().get(at).to_bits()));
-    }
-    let rows = plan.prune.rows();
-    hash.add(format!("{:?} {:?} {shard:?} {rows}", plan.tiling, plan.precision).as_bytes());
-    format!("{:016x}", hash.finish())
+/// A number that no other run has.
+fn number() -> u128 {
+    use std::hash::{BuildHasher, RandomState};
+    let half = |at: u32| u128::from(RandomState::new().hash_one((at, std::process::id(), std::time::Instant::now())));
+    half(0) << 64 | half(1)
 }
 
 /// Bytes of a partial file.
@@ -88,117 +81,208 @@ pub fn key(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usiz
 /// # Errors
 /// `Internal` when a state cannot be encoded.
 pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
-    let payload =
-        postcard::to_stdvec(partial).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
-    Ok(seal(MAGIC, payload))
+    let mut out = vec![];
+    put(MAGIC, partial, &mut out).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
+    Ok(out)
 }
-
-/// A payload behind its magic and version, length and checksum.
-pub(crate) fn seal(magic: &[u8; 8], payload: Vec<u8>) -> Vec<u8> {
-    let mut hash = Fnv::default();
-    hash.add(&payload);
-    let mut out = magic.to_vec();
-    out.extend((payload.len() as u64).to_le_bytes());
-    out.extend(hash.finish().to_le_bytes());
-    out.extend(payload);
-    out
-}
-
-/// The payload that [`seal`] put into `bytes`.
-///
-/// # Errors
-/// `Input` for bytes that are no whole file of this kind and version.
-pub(crate) fn unseal<'b>(magic: &[u8; 8], bytes: &'b [u8], name: &str) -> Result<&'b [u8]> {
-    let broken = |what: &str| Error::input(what.to_string()).at(name).remedy(AGAIN);
-    if bytes.len() < 24 || bytes[..7] != magic[..7] {
-        return Err(broken("this is no partial result of zipfold"));
-    }
-    if bytes[7] != magic[7] {
-        return Err(broken(&format!("a partial of version {}", bytes[7])).limit(format!("version {}", magic[7])));
-    }
-    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
-    let payload = &bytes[24..];
-    let mut hash = Fnv::default();
-    hash.add(payload);
-    if word(8) != payload.len() as u64 || word(16) != hash.finish() {
-        return Err(broken("the partial result is damaged: its checksum does not match"));
-    }
-    Ok(payload)
-}
-
-/// What to do about a file that is not whole.
-const AGAIN: &str = "run that share again";
 
 /// A partial from the bytes of its file.
 ///
 /// # Errors
 /// `Input` for bytes that are no whole partial of this version.
 pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
-    let broken = |e| Error::input(format!("the partial result cannot be decoded: {e}")).at(name).remedy(AGAIN);
-    postcard::from_bytes(unseal(MAGIC, bytes, name)?).map_err(broken)
+    let reader = || bytes.get(HEAD..).unwrap_or_default();
+    let sum = announced(MAGIC, &bytes[..bytes.len().min(HEAD)], bytes.len() as u64, name)?;
+    sound(sum, reader(), name)?;
+    get(reader(), name)
 }
+
+/// A payload behind its magic and version, length and checksum: what a file of this format is, whatever it holds.
+pub fn seal(magic: &[u8; 8], payload: &[u8]) -> Vec<u8> {
+    let mut sum = Sum::default();
+    // A sum takes everything.
+    let _ = sum.write_all(payload);
+    [magic.as_slice(), &(payload.len() as u64).to_le_bytes(), &sum.finish().to_le_bytes(), payload].concat()
+}
+
+/// A checksum of what is written to it; chunks of one size each count as a whole.
+#[derive(Default)]
+struct Sum {
+    hash: Hash,
+    held: Vec<u8>,
+    length: u64,
+}
+
+const CHUNK: usize = 1 << 16;
+
+impl Sum {
+    fn finish(mut self) -> u64 {
+        self.hash.bytes(&self.held);
+        self.hash.finish()
+    }
+}
+
+impl Write for Sum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(CHUNK - self.held.len());
+        self.held.extend_from_slice(&bytes[..taken]);
+        self.length += taken as u64;
+        if self.held.len() == CHUNK {
+            self.hash.bytes(&self.held);
+            self.held.clear();
+        }
+        Ok(taken)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes `item` sealed: encoded twice rather than held.
+fn put(magic: &[u8; 8], item: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    let failed = |e: postcard::Error| io::Error::other(e.to_string());
+    let sum = postcard::to_io(item, Sum::default()).map_err(failed)?;
+    out.write_all(magic)?;
+    out.write_all(&sum.length.to_le_bytes())?;
+    out.write_all(&sum.finish().to_le_bytes())?;
+    let mut trouble = Ok(());
+    let kept = postcard::to_io(item, Kept { out, trouble: &mut trouble }).map(drop);
+    trouble?;
+    kept.map_err(failed)
+}
+
+/// Keeps the error that an encoder replaces by its own.
+struct Kept<'a, W> {
+    out: &'a mut W,
+    trouble: &'a mut io::Result<()>,
+}
+
+impl<W: Write> Write for Kept<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(|e| {
+            let again = io::Error::new(e.kind(), "the encoder was told");
+            *self.trouble = Err(e);
+            again
+        })
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The checksum in the head of a file of this kind and version that has `size` bytes.
+fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64> {
+    let broken = |what: &str| Error::input(what.to_string()).at(name).remedy(AGAIN);
+    if head.len() < HEAD || head[..7] != magic[..7] {
+        return Err(broken("this is no partial result of zipfold"));
+    }
+    if head[7] != magic[7] {
+        return Err(broken(&format!("a partial of version {}", head[7])).limit(format!("version {}", magic[7])));
+    }
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| head[at + k]));
+    if word(8).checked_add(HEAD as u64) != Some(size) {
+        return Err(broken(&format!("the partial result is damaged: it has {size} bytes, not those that it says")));
+    }
+    Ok(word(16))
+}
+
+/// Refuses a payload of another checksum.
+fn sound(announced: u64, mut payload: impl Read, name: &str) -> Result<()> {
+    let broken = |what: String| Error::input(what).at(name).remedy(AGAIN);
+    let mut sum = Sum::default();
+    io::copy(&mut payload, &mut sum).map_err(|e| broken(format!("the partial result cannot be read: {e}")))?;
+    if announced == sum.finish() {
+        return Ok(());
+    }
+    Err(broken("the partial result is damaged: its checksum does not match".into()))
+}
+
+fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
+    let mut room = [0; 256];
+    let broken = |e| Error::input(format!("the partial result cannot be decoded: {e}")).at(name).remedy(AGAIN);
+    postcard::from_io((payload, &mut room)).map(|(item, _)| item).map_err(broken)
+}
+
+/// What to do about a file that is not whole.
+const AGAIN: &str = "run that share again";
 
 /// Writes a partial whole or not at all, and syncs it.
 ///
 /// # Errors
-/// `Resource` when it cannot be written.
-pub fn write(path: &Path, partial: &Partial) -> Result<()> {
-    write_bytes(path, &encode(partial)?)
+/// `Resource` when it cannot be written; `Request` when it is there already, without `force`.
+pub fn write(path: &Path, partial: &Partial, force: bool) -> Result<()> {
+    write_sealed(MAGIC, path, partial, force)
 }
 
-/// Writes a file whole or not at all, and syncs it.
-pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    use std::io::Write;
-    let options = zipfold_io::OutputOptions { force: true, durable: true };
-    let mut out = zipfold_io::Output::create(&path.to_string_lossy(), options)?;
-    if let Err(e) = out.write_all(bytes) {
-        return Err(out.error(&e));
+/// Writes `item` sealed, whole or not at all, and syncs it.
+pub(crate) fn write_sealed(magic: &[u8; 8], path: &Path, item: &impl Serialize, force: bool) -> Result<()> {
+    let options = zipfold_io::OutputOptions { force, durable: true };
+    let mut out = zipfold_io::Output::create_at(path, options)?;
+    match put(magic, item, &mut out) {
+        Ok(()) => out.commit(),
+        Err(e) => Err(out.error(&e)),
     }
-    out.commit()
 }
 
-/// Reads a partial within `budget`.
+/// Reads a partial. While it is read it takes from `budget`.
 ///
 /// # Errors
-/// `Input` when there is none or it is damaged; `Resource` when it is larger than the budget.
+/// `Input` when there is none or it is damaged; `Resource` when it does not fit the budget.
 pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
+    read_sealed(MAGIC, path, budget)
+}
+
+/// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is made of what cannot be one.
+pub(crate) fn read_sealed<T: DeserializeOwned>(magic: &[u8; 8], path: &Path, budget: &Budget) -> Result<T> {
     let name = path.to_string_lossy();
-    let bytes = read_bytes(path, MAGIC, budget)?;
-    // What is decoded takes at least as much as its file, and numbers written short take more.
-    let _decoded = budget.reserve(bytes.as_ref().len() as u64 * 2, &format!("the partial result {name}"))?;
-    decode(bytes.as_ref(), &name)
-}
-
-/// All bytes of a file, within `budget`.
-pub(crate) fn read_bytes(path: &Path, magic: &[u8; 8], budget: &Budget) -> Result<Reserved<u8>> {
     let source = zipfold_io::guard::Source::open(path, budget)?;
-    let len = usize::try_from(source.size()).unwrap_or(usize::MAX);
-    // A sparse file can claim any size: before it is read whole it must begin as it should.
-    let mut start = [0; 7];
-    let there = source.size() >= 24;
-    if there {
-        source.fill_at(0, &mut start)?;
-    }
-    if !there || start != magic[..7] {
-        return Err(Error::input("this is no partial result of zipfold").at(source.name()).remedy(AGAIN));
-    }
-    let mut bytes = budget.vec(len, 0, &format!("the bytes of {}", source.name()))?;
-    source.fill_at(0, &mut bytes.items)?;
-    Ok(bytes)
+    let mut head = [0; HEAD];
+    let got = usize::try_from(source.size()).map_or(HEAD, |size| size.min(HEAD));
+    source.fill_at(0, &mut head[..got])?;
+    let payload = || BufReader::with_capacity(CHUNK, source.reader_at(HEAD as u64));
+    let sum = announced(magic, &head[..got], source.size(), &name)?;
+    // Numbers that were written short take more when they are decoded.
+    let _held = budget.reserve(source.size().saturating_mul(2), "a partial result")?;
+    sound(sum, payload(), &name)?;
+    get(payload(), &name)
 }
 
-/// Reads the checkpoint of the run `key`, if the file exists.
+/// Reads the checkpoint of the run `identity`, if the file exists.
 ///
 /// # Errors
-/// `Input` when it is damaged; `Request` when it belongs to another run.
-pub fn read_if_there(path: &Path, key: &str, budget: &Budget) -> Result<Option<Partial>> {
-    if !path.exists() {
-        return Ok(None);
+/// `Input` when it is damaged; `Request` when it belongs to another run; `Resource` when it does not fit the budget.
+pub fn read_if_there(path: &Path, identity: &Identity, budget: &Budget) -> Result<Option<Partial>> {
+    match std::fs::symlink_metadata(path) {
+        Err(_) => return Ok(None),
+        Ok(facts) if !facts.is_file() => {
+            let e = Error::request("the checkpoint is a link or no plain file").at(path.to_string_lossy());
+            return Err(e.remedy("remove it, or another name with -o"));
+        }
+        Ok(_) => {}
     }
-    let partial = read(path, budget)?;
-    if partial.key != key {
-        let e = Error::request("the checkpoint belongs to another problem, other data or another tiling");
-        return Err(e.at(path.to_string_lossy()).remedy("run with the same arguments, or delete it and start again"));
+    let partial = read(path, budget).map_err(|e| e.remedy("run it without --resume to start again"))?;
+    match identity.difference(&partial.identity) {
+        Some(what) => {
+            let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
+            Err(e.remedy("run with the same arguments, or without --resume to start again"))
+        }
+        None => Ok(Some(partial)),
     }
-    Ok(Some(partial))
+}
+
+/// Folds beyond which no file of a dense result is looked for.
+const MOST: usize = 64;
+
+/// The file beside the checkpoint `path` that keeps the dense result of fold number `fold`.
+pub(crate) fn aside(path: &Path, fold: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(format!(".{fold}"));
+    name.into()
+}
+
+/// Removes the checkpoint `path` and the files beside it, but for those that another run holds.
+pub fn discard(path: &Path) {
+    remove_left(path);
+    sweep(path);
+    (0..MOST).for_each(|fold| remove_left(&aside(path, fold)));
 }

@@ -1,8 +1,11 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
+use crate::checkpoint::Keeper;
 use crate::device::Worker;
+use crate::identity::Identity;
 use crate::matches;
 use crate::partial::{self, Partial};
+use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
 pub use crate::ranges::with_ranges;
 use crate::units::{Then, in_order};
@@ -17,10 +20,8 @@ use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
-use zipfold_cpu::pairs::dense::Shared;
-use zipfold_cpu::pairs::engine::Element;
-use zipfold_cpu::pairs::{SharedMatrix, Sink, UnitState, Values};
-use zipfold_io::{NpyFile, OutputOptions};
+use zipfold_cpu::pairs::{Sink, UnitState};
+use zipfold_io::OutputOptions;
 use zipfold_plan::choose::{dense_bytes, working_bytes};
 use zipfold_plan::device::host_tiling;
 use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
@@ -134,6 +135,8 @@ pub struct Outcome {
     pub kernel_seconds: f64,
     /// What the run has to say beside its answer.
     pub warnings: Vec<String>,
+    /// What decided the answer, where the run was a share or kept checkpoints.
+    pub identity: Option<Identity>,
 }
 
 /// Finds missing histogram ranges, describes, plans and runs `problem`.
@@ -193,20 +196,6 @@ pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &
     }
 }
 
-trait Typed: Element + Shared + zipfold_io::NpyElement {
-    fn output(items: Vec<Self>) -> Output;
-}
-impl Typed for f32 {
-    fn output(items: Vec<f32>) -> Output {
-        Output::F32(items)
-    }
-}
-impl Typed for f64 {
-    fn output(items: Vec<f64>) -> Output {
-        Output::F64(items)
-    }
-}
-
 fn run_typed<T: Typed>(
     problem: &Problem,
     job: &Job,
@@ -215,21 +204,38 @@ fn run_typed<T: Typed>(
     options: &Options<'_>,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let _held = reserve(job, &plan, target, options)?;
-    // The key reads all data; only what may be resumed or merged needs it.
+    let workers = Workers::of(job, &plan)?;
+    // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
-    let key = if keyed { partial::key(problem, job, &plan, options.shard) } else { String::new() };
-    let resumed = match (&options.checkpoint, options.resume) {
-        (Some(path), true) => partial::read_if_there(path, &key, &options.budget)?,
+    let identity = keyed.then(|| Identity::of(problem, job, &plan, options.shard));
+    let found = match (&options.checkpoint, &identity) {
+        (Some(path), Some(identity)) if options.resume => partial::read_if_there(path, identity, &options.budget)?,
         _ => None,
     };
-    let before = resumed.as_ref().map_or(0, |earlier| earlier.cells);
-    let places = places::<T>(job, target, &options.budget, resumed.is_some())?;
-    let workers = Workers::of(job, &plan)?;
+    let resumed = found.is_some();
+    let before = found.as_ref().map_or(0, |earlier| earlier.cells);
+    let _held = reserve(job, &plan, target, options)?;
+    let tiles = tiles(job, &plan, options.shard);
+    let merged = found.unwrap_or_else(|| Partial::start(identity.unwrap_or_default(), states(job, &plan, options)));
+    let run = Run { number: merged.run, checkpoint: options.checkpoint.as_deref(), resumed };
+    if let Some(path) = run.checkpoint.filter(|_| resumed) {
+        let name = path.to_string_lossy();
+        merged.check(job, &name)?;
+        let done = tiles.get(..merged.tiles_done);
+        if done.map(|done| cells(job, done)) != Some(merged.cells) {
+            return Err(Error::input("the checkpoint is damaged: its cells are not those of its tiles").at(name));
+        }
+    }
+    let places = Places::<T>::new(job, target, &options.budget, run)?;
+    if resumed {
+        workers.install(|| places.recall(job, &tiles[..merged.tiles_done], run, &merged.sums))?;
+    }
     // A unit that ends early would lose what a checkpoint after it keeps.
     let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let engine = workers.install(|| Worker::<T>::load(job, &plan, device, &options.warnings))?.until(at_once);
-    let merged = loop_units(job, &plan, &engine, &places, &workers, &key, resumed, options)?;
+    let keeper = Keeper::new(run, &merged, options);
+    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options };
+    let merged = sweep.run(&engine, &workers, merged, keeper)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
@@ -238,7 +244,7 @@ fn run_typed<T: Typed>(
             workers.install(|| matches::sort(select));
         }
         outputs.push(match place {
-            Place::Memory(items) => T::output(items.into_vec()),
+            Place::Memory(items, _) => T::output(items.into_vec()),
             Place::File(file) => {
                 file.publish()?;
                 Output::Stored
@@ -257,6 +263,7 @@ fn run_typed<T: Typed>(
         cells: merged.cells,
         before,
         kernel_seconds: start.elapsed().as_secs_f64(),
+        identity,
     })
 }
 
@@ -283,81 +290,27 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
     Ok(held)
 }
 
-enum Place<T: Shared> {
-    None,
-    Memory(SharedMatrix<T>),
-    File(NpyFile),
-    Lent(Lent),
-}
-
-struct Places<T: Shared> {
-    items: Vec<Place<T>>,
-    budget: Budget,
-}
-
-/// The places as one unit sees them.
-struct UnitPlaces<'a, T: Shared> {
-    all: &'a Places<T>,
-    /// For what the unit has found.
-    found: Mutex<Vec<Reservation>>,
-}
-
-impl<T: Typed> Sink for UnitPlaces<'_, T> {
-    fn hold(&self, bytes: u64) -> Result<()> {
-        let more = self.all.budget.reserve(bytes, "the matches found so far")?;
-        if let Ok(mut found) = self.found.lock() {
-            found.push(more);
-        }
-        Ok(())
-    }
-    fn gathers(&self) -> bool {
-        self.all.items.iter().any(|place| match place {
-            Place::File(_) => true,
-            Place::Memory(matrix) => matrix.gathers(),
-            Place::Lent(lent) => lent.0.gathers(),
-            Place::None => false,
-        })
-    }
-    fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
-        match &self.all.items[fold] {
-            Place::Memory(matrix) => {
-                let fits = match T::run(values) {
-                    Some(run) => matrix.put(at, run),
-                    None => false,
-                };
-                if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
-            }
-            Place::File(file) => match T::run(values) {
-                Some(run) => file.write(at as u64, run),
-                None => Err(Error::internal("a tile of another precision than its file")),
-            },
-            Place::Lent(lent) => lent.0.put(fold, at, values),
-            Place::None => Ok(()),
-        }
+/// The tiles of the run, or of its share.
+fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
+    let tiles = plan.tiling.tiles(&zipfold_plan::prune::walked(job, plan.prune));
+    match shard {
+        Some((index, parts)) => plan.tiling.share(&job.space, tiles, index, parts),
+        None => tiles,
     }
 }
 
-fn places<T: Typed>(job: &Job, target: &Target, budget: &Budget, resume: bool) -> Result<Places<T>> {
-    let (n, m) = (job.space.n, job.space.m);
-    let make = |fold: &Fold| -> Result<Place<T>> {
-        let shape = match fold {
-            Fold::Matrix { .. } => vec![n, m],
-            Fold::Condensed { .. } => vec![n * n.saturating_sub(1) / 2],
-            _ => return Ok(Place::None),
-        };
-        match target {
-            Target::Memory => {
-                let refused =
-                    || Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file");
-                Ok(Place::Memory(SharedMatrix::zeros(shape.iter().product()).ok_or_else(refused)?))
-            }
-            Target::Npy(path, options) if resume => Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?)),
-            Target::Npy(path, options) => Ok(Place::File(NpyFile::create::<T>(path, &shape, *options)?)),
-            Target::Lent(lent) => Ok(Place::Lent(lent.clone())),
-        }
+fn cells(job: &Job, tiles: &[Tile]) -> u64 {
+    tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum()
+}
+
+/// The states before any value.
+fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
+    let start = |f: &Fold| match f {
+        // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
+        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => State::Rows(RowState::part()),
+        other => other.identity(job.space.n, job.space.m),
     };
-    let items = job.folds.iter().map(make).collect::<Result<_>>()?;
-    Ok(Places { items, budget: budget.clone() })
+    job.folds.iter().map(start).collect()
 }
 
 /// Units that may be begun before an earlier one is merged.
@@ -366,94 +319,64 @@ fn units_ahead(plan: &Plan) -> usize {
     plan.threads * if plan.prune.is_on() { 16 } else { 4 }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn loop_units<T: Typed>(
-    job: &Job,
-    plan: &Plan,
-    engine: &Worker<'_, T>,
-    places: &Places<T>,
-    workers: &Workers,
-    key: &str,
-    resumed: Option<Partial>,
-    options: &Options<'_>,
-) -> Result<Partial> {
-    let mut tiles = plan.tiling.tiles(&zipfold_plan::prune::walked(job, plan.prune));
-    if let Some((index, parts)) = options.shard {
-        tiles = plan.tiling.share(&job.space, tiles, index, parts);
-    }
-    let cells = |tiles: &[Tile]| tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum::<u64>();
-    let total = cells(&tiles);
-    let (n, m) = (job.space.n, job.space.m);
-    let mut merged = resumed.unwrap_or_else(|| {
-        let start = |f: &Fold| match f {
-            // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
-            Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => State::Rows(RowState::part()),
-            other => other.identity(n, m),
+/// A run over its tiles.
+struct Sweep<'a, T: Typed> {
+    job: &'a Job,
+    plan: &'a Plan,
+    tiles: &'a [Tile],
+    places: &'a Places<T>,
+    options: &'a Options<'a>,
+}
+
+impl<T: Typed> Sweep<'_, T> {
+    /// Adds the tiles that `merged` lacks.
+    fn run(
+        &self,
+        engine: &Worker<'_, T>,
+        workers: &Workers,
+        mut merged: Partial,
+        mut keeper: Keeper<'_>,
+    ) -> Result<Partial> {
+        let Sweep { job, plan, tiles, places, options } = *self;
+        let (total, before) = (cells(job, tiles), merged.cells);
+        let mut growth = Growth::default();
+        let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
+        let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..].chunks(plan.tiles_per_unit).collect();
+        let work = |unit: usize| -> Result<_> {
+            let sink = UnitPlaces::new(places);
+            Ok((engine.run(units[unit], &sink)?, sink.found))
         };
-        Partial::start(key, job.folds.iter().map(start).collect())
-    });
-    let before = merged.cells;
-    let mut growth = Growth::default();
-    let mut saved = Instant::now();
-    let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
-    let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..].chunks(plan.tiles_per_unit).collect();
-    let work = |unit: usize| -> Result<_> {
-        let sink = UnitPlaces { all: places, found: Mutex::default() };
-        Ok((engine.run(units[unit], &sink)?, sink.found))
-    };
-    let mut take = |unit: usize, result: Result<(UnitState, Mutex<Vec<Reservation>>)>| -> Result<Then> {
-        let (state, found) = result?;
-        merge_unit(job, &mut merged, state, engine.order());
-        growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
-        merged.tiles_done += units[unit].len();
-        merged.cells += cells(units[unit]);
-        if let Some(progress) = options.progress {
-            progress(Progress { phase: "pairs", cells: merged.cells, total, before });
+        let mut take = |unit: usize, result: Result<(UnitState, Mutex<Vec<Reservation>>)>| -> Result<Then> {
+            let (state, found) = result?;
+            merge_unit(job, &mut merged, state, engine.order());
+            growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
+            merged.tiles_done += units[unit].len();
+            merged.cells += cells(job, units[unit]);
+            if let Some(progress) = options.progress {
+                progress(Progress { phase: "pairs", cells: merged.cells, total, before });
+            }
+            keeper.now_and_then(job, tiles, places, &mut merged)?;
+            Ok(if stopped() { Then::End } else { Then::GoOn })
+        };
+        // A device takes one unit at a time: a thread that waits for its lock would keep others from what the unit under way has
+        // them do, or wait for itself. A unit that it fails at is the host's (`OnDevice::run`), and so are all after it.
+        let mut first = 0;
+        while first < units.len() && engine.has_device() && !stopped() {
+            let result = workers.install(|| work(first));
+            workers.install(|| take(first, result))?;
+            first += 1;
         }
-        if let Some(path) = &options.checkpoint
-            && saved.elapsed() >= options.checkpoint_every
-            && merged.tiles_done < tiles.len()
-        {
-            sync_files(places)?;
-            partial::write(path, &merged)?;
-            saved = Instant::now();
+        if !stopped() {
+            in_order(workers, first..units.len(), units_ahead(plan), work, take)?;
         }
-        Ok(if stopped() { Then::End } else { Then::GoOn })
-    };
-    // A device takes one unit at a time: a thread that waits for its lock would keep others from what the unit under way has
-    // them do, or wait for itself. A unit that it fails at is the host's (`OnDevice::run`), and so are all after it.
-    let mut first = 0;
-    while first < units.len() && engine.has_device() && !stopped() {
-        take(first, workers.install(|| work(first)))?;
-        first += 1;
-    }
-    if !stopped() {
-        in_order(workers, first..units.len(), units_ahead(plan), work, take)?;
-    }
-    if merged.tiles_done < tiles.len() {
-        return interrupted(&merged, places, options);
-    }
-    Ok(merged)
-}
-
-/// What a run that was told to stop leaves behind: a checkpoint, where one is kept.
-fn interrupted<T: Shared>(merged: &Partial, places: &Places<T>, options: &Options<'_>) -> Result<Partial> {
-    if let Some(path) = &options.checkpoint {
-        sync_files(places)?;
-        partial::write(path, merged)?;
-    }
-    Err(Error::new(Blame::Interrupted, "interrupted"))
-}
-
-/// A checkpoint is worth what the file behind it holds: both reach the disk, and from then on the file outlives us.
-fn sync_files<T: Shared>(places: &Places<T>) -> Result<()> {
-    for place in &places.items {
-        if let Place::File(file) = place {
-            file.sync()?;
-            file.keep();
+        if merged.tiles_done < tiles.len() {
+            workers.install(|| keeper.at_the_end(job, tiles, places, &mut merged)).map_err(|e| {
+                Error::new(Blame::Interrupted, format!("interrupted, and nothing new could be kept: {}", e.what()))
+            })?;
+            return Err(Error::new(Blame::Interrupted, "interrupted"));
         }
+        Ok(merged)
     }
-    Ok(())
 }
 
 fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState, order: Option<&[u32]>) {

@@ -1,11 +1,12 @@
 //! Shares of a run as values: made anywhere, merged to the bits of one run.
 
+use crate::identity::{Identity, differs};
 use crate::partial::Partial;
 use crate::run::{Options, Outcome, Output, ready, with_ranges};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Problem, Result};
-use zipfold_plan::{Plan, choose};
+use zipfold_plan::choose;
 
 /// The mergeable result of the share `shard` (index from 0, parts) that gave `outcome`.
 ///
@@ -16,20 +17,16 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         Output::State(state) => Ok(state.clone()),
         _ => Err(Error::internal("a dense fold reached a shard")),
     });
+    let identity = outcome.identity.ok_or_else(|| Error::internal("a share that was run as a whole"))?;
     Ok(Partial {
-        key: cut(&outcome.plan),
-        tiles_done: 0,
         cells: outcome.cells,
-        states: states.collect::<Result<_>>()?,
         tally: outcome.tally,
-        problem: serde_json::to_string(problem).map_err(|e| Error::internal(e.to_string()))?,
+        problem: serde_json::to_vec(problem).map_err(|e| Error::internal(e.to_string()))?,
         shard: Some(shard),
+        // What is complete belongs to no run: the same share has the same bytes.
+        run: 0,
+        ..Partial::start(identity, states.collect::<Result<_>>()?)
     })
-}
-
-/// How a plan cuts the space: shares of other cuts would overlap.
-fn cut(plan: &Plan) -> String {
-    format!("{:?} {:?} {}", plan.tiling, plan.precision, plan.prune.rows())
 }
 
 /// The problem inside the partial result called `name`.
@@ -37,14 +34,18 @@ fn cut(plan: &Plan) -> String {
 /// # Errors
 /// `Input` when it holds none.
 pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
-    serde_json::from_str(&part.problem).map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
+    if part.problem.is_empty() {
+        let e = Error::request("this is the checkpoint of a run that has not ended, not a share").at(name);
+        return Err(e.remedy("go on with the command that made it and --resume"));
+    }
+    serde_json::from_slice(&part.problem).map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
 }
 
 /// Merges the named partial results of all shares of `problem` over `data`.
 ///
 /// # Errors
-/// `Request` when a share is missing, there twice, or of another problem; `Input` when the shares do not cover the space;
-/// and those of [`ready`].
+/// `Request` when a share is missing, there twice, of another problem or of other data; `Input` when one is damaged or the shares
+/// do not cover the space; and those of [`ready`].
 pub fn merge(
     problem: &Problem,
     data: &Data,
@@ -53,22 +54,32 @@ pub fn merge(
 ) -> Result<(Job, Outcome)> {
     parts.sort_by_key(|(_, p)| p.shard);
     check(&parts)?;
-    let problem = with_ranges(problem, data, options)?;
-    let (job, machine) = ready(&problem, data, options)?;
+    let ranged = with_ranges(problem, data, options)?;
+    let (job, machine) = ready(&ranged, data, options)?;
     let plan = choose(&job, &machine, &options.settings)?;
     let (n, m) = (job.space.n, job.space.m);
-    let mut merged = Partial::start("", job.folds.iter().map(|f| f.identity(n, m)).collect());
+    let own = Identity::of(&ranged, &job, &plan, None);
+    for (name, part) in &parts {
+        if let Some(what) = own.answer_difference(&part.identity) {
+            let e = differs(what, "what this share was run on").at(name.clone());
+            return Err(e.remedy("merge over the inputs that the shares were run on, or run the shares again"));
+        }
+        part.check(&job, name)?;
+    }
+    let size = job.space.size()?;
+    let cells = parts.iter().try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
+    if cells != Some(size) {
+        let e = Error::input(format!("the shares do not hold the {size} cells of the space"));
+        return Err(e.remedy("run the shares again on the same inputs"));
+    }
+    let bytes = job.folds.iter().map(|fold| fold.bytes(n, m)).fold(0, u64::saturating_add);
+    let _held = options.budget.reserve(bytes, "the merged result")?;
+    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.identity(n, m)).collect());
     for (_, part) in parts {
         for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
             fold.merge(into, from);
         }
         merged.tally.merge(&part.tally);
-        merged.cells += part.cells;
-    }
-    let size = job.space.size()?;
-    if merged.cells != size {
-        let e = Error::input(format!("the shares hold {} cells, the space {size}", merged.cells));
-        return Err(e.remedy("run the shares again on the same inputs"));
     }
     for state in &mut merged.states {
         if let State::Select(select) = state {
@@ -76,8 +87,17 @@ pub fn merge(
         }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
-    let (tally, cells) = (merged.tally, merged.cells);
-    Ok((job, Outcome { plan, outputs, tally, cells, before: 0, kernel_seconds: 0.0, warnings: vec![] }))
+    let outcome = Outcome {
+        plan,
+        outputs,
+        tally: merged.tally,
+        cells: size,
+        before: 0,
+        kernel_seconds: 0.0,
+        warnings: vec![],
+        identity: Some(own),
+    };
+    Ok((job, outcome))
 }
 
 /// All shares of one problem, each once.
@@ -85,15 +105,14 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
     let Some((_, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
     let total = first.shard.map_or(0, |s| s.1);
     for (at, (name, part)) in parts.iter().enumerate() {
+        problem_of(name, part)?;
+        if let Some(what) = part.identity.share_difference(&first.identity) {
+            let e = differs(what, "what the first share was run on").at(name.clone());
+            return Err(e.remedy("run all shares on the same inputs, with the same --set, --memory and --device"));
+        }
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
             let e = Error::request("the partial results belong to different problems").at(name.clone());
             return Err(e.remedy("merge the shares of one command"));
-        }
-        if part.key != first.key {
-            let e = Error::request("this share was cut otherwise than the first").at(name.clone());
-            return Err(e
-                .limit(format!("{} against {}", part.key, first.key))
-                .remedy("run all with the same --set and --memory"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
             let e = Error::request(format!("share {} of {total} is missing or there twice", at + 1));

@@ -1,19 +1,20 @@
 //! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept in a checkpoint meanwhile.
 
-use crate::partial::{Fnv, seal, unseal};
+use crate::notes::warn;
+use crate::partial::{read_sealed, write_sealed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use zipfold_core::{Blame, Budget, Error, Result};
+use zipfold_core::{Blame, Budget, Error, Hash, Result};
 use zipfold_plan::product::{Plan, Scalar, Table};
 
-const MAGIC: &[u8; 8] = b"ZFSLICE\x01";
+const MAGIC: &[u8; 8] = b"ZFSLICE\x02";
 
 /// Where a run over slices keeps what it has.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// The file. It goes when the run is complete. Stages of MMAP append their number.
+    /// The file. Stages of MMAP append their number. It stays until the answer is kept: [`crate::partial::discard`] removes it.
     pub path: PathBuf,
     /// Time between two writes.
     pub every: Duration,
@@ -81,15 +82,15 @@ impl Slices<'_> {
     /// Runs `one` for every slice that no checkpoint holds, and merges in the order of slices.
     ///
     /// # Errors
-    /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one; `Resource` when it cannot be
-    /// written.
+    /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one. One that cannot be written is
+    /// warned of, once, and the run goes on.
     pub fn fold(
         &self,
         one: impl Fn(usize) -> Result<Folded> + Sync,
         merge: impl Fn(&mut Folded, Folded),
     ) -> Result<Folded> {
         let mut all = self.resumed()?;
-        let mut saved = Instant::now();
+        let (mut saved, mut warned) = (Instant::now(), false);
         while all.as_ref().map_or(0, |a| a.done) < self.many {
             let done = all.as_ref().map_or(0, |a| a.done);
             let wave = done..(done + self.wave.max(1)).min(self.many);
@@ -110,7 +111,11 @@ impl Slices<'_> {
                 && saved.elapsed() >= checkpoint.every
             {
                 all.key.clone_from(key);
-                write(&checkpoint.path, all)?;
+                if let Err(e) = write_sealed(MAGIC, &checkpoint.path, all, true)
+                    && !std::mem::replace(&mut warned, true)
+                {
+                    warn(&format!("no checkpoint: {}; the run goes on", e.what()));
+                }
                 saved = Instant::now();
             }
         }
@@ -120,7 +125,7 @@ impl Slices<'_> {
         let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume && c.path.exists()) else {
             return Ok(None);
         };
-        let found = read(&checkpoint.path, self.budget)?;
+        let found: Folded = read_sealed(MAGIC, &checkpoint.path, self.budget)?;
         if found.key != *key || found.done > self.many {
             return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
                 .at(checkpoint.path.to_string_lossy())
@@ -130,28 +135,11 @@ impl Slices<'_> {
     }
 }
 
-fn write(path: &Path, folded: &Folded) -> Result<()> {
-    let payload = postcard::to_stdvec(folded).map_err(|e| Error::internal(format!("slices cannot be encoded: {e}")))?;
-    crate::partial::write_bytes(path, &seal(MAGIC, payload))
-}
-
-fn read(path: &Path, budget: &Budget) -> Result<Folded> {
-    let name = path.to_string_lossy();
-    let bytes = crate::partial::read_bytes(path, MAGIC, budget)?;
-    let broken = |e: postcard::Error| {
-        Error::input(format!("the checkpoint cannot be decoded: {e}")).at(&*name).remedy("delete it and start again")
-    };
-    postcard::from_bytes(unseal(MAGIC, bytes.as_ref(), &name)?).map_err(broken)
-}
-
 /// The key of a run: its plan, its tables, and what is asked.
 pub fn key(plan: &Plan, tables: &[Table], asked: &str) -> String {
-    let mut hash = Fnv::default();
-    hash.add(format!("{:?} {:?} {:?} {:?} {asked}", plan.cards, plan.nodes, plan.rank, plan.sliced).as_bytes());
-    for table in tables {
-        hash.word(table.values.len() as u64);
-        table.values.iter().for_each(|v| hash.word(v.to_bits()));
-    }
+    let mut hash = Hash::default();
+    hash.text(&format!("{:?} {:?} {:?} {:?} {asked}", plan.cards, plan.nodes, plan.rank, plan.sliced));
+    tables.iter().for_each(|table| hash.doubles(&table.values));
     format!("{:016x}", hash.finish())
 }
 

@@ -237,6 +237,22 @@ impl HistogramState {
             odd: [BTreeMap::new(), BTreeMap::new()],
         }
     }
+    /// Whether `fold` over `n` × `m` rows can have this state: its grid, its units, and no more pairs than there are.
+    pub(super) fn fits(&self, fold: &Histogram, n: usize, m: usize) -> bool {
+        let cells = fold.cells();
+        let scales = [fold.weight_scale, fold.value_scale];
+        let kept = |sums: &[i128], wanted: bool, at: usize| {
+            sums.len() == if wanted { cells.saturating_mul(scales[at].windows()) } else { 0 }
+                && self.odd[at].keys().all(|cell| *cell < cells as u64)
+        };
+        let pairs = (n as u64).saturating_mul(m as u64);
+        let counted = self.counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
+        self.counts.len() == cells
+            && counted.is_some_and(|counted| counted <= pairs)
+            && self.scales == scales
+            && kept(&self.weights, fold.weights.is_some(), 0)
+            && kept(&self.sums, fold.mean, 1)
+    }
     /// Counts the pair (i, j) with `values` by root.
     #[inline]
     pub fn absorb(&mut self, fold: &Histogram, i: usize, j: usize, values: impl Fn(usize) -> f64) {
@@ -264,8 +280,9 @@ impl HistogramState {
     /// Adds another state.
     pub fn merge(&mut self, other: &HistogramState) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
-        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
-        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += b);
+        // Sums of a file may be any numbers.
+        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a = a.wrapping_add(*b));
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a = a.wrapping_add(*b));
         for (mine, odd) in self.odd.iter_mut().zip(&other.odd) {
             odd.iter().for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
         }

@@ -83,6 +83,10 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// The cells that these add up to; none where they are too many to have been counted.
+    pub fn seen(&self) -> Option<u64> {
+        self.counted.checked_add(self.far)?.checked_add(self.nan)
+    }
     /// Adds another tally.
     pub fn merge(&mut self, other: &Tally) {
         self.counted += other.counted;
@@ -124,6 +128,18 @@ impl Fold {
                 }
             }
             Fold::Extremes(f) => f.roots.len() as u64 * 16,
+        }
+    }
+    /// Whether `state` is one that this fold over `n` × `m` rows can have: what comes from a file is asked before it is merged.
+    pub fn takes(&self, state: &State, n: usize, m: usize) -> bool {
+        match (self, state) {
+            (Fold::Matrix { .. } | Fold::Condensed { .. }, State::Written) => true,
+            (Fold::Rows(f), State::Rows(s)) => s.fits(f, n, m),
+            (Fold::Nearest(f), State::Nearest(s)) => s.fits(f, n, m),
+            (Fold::Histogram(f), State::Histogram(s)) => s.fits(f, n, m),
+            (Fold::Select(f), State::Select(s)) => s.fits(f, n, m),
+            (Fold::Extremes(f), State::Extremes(s)) => s.ends().len() == f.roots.len(),
+            _ => false,
         }
     }
     /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds whose answer does not depend on the

@@ -45,6 +45,14 @@ impl NearestState {
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
+    /// Whether `fold` over `n` × `m` rows can have this state: at most k neighbours of each row, in order, among those there are.
+    pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
+        let sorted = |list: &Vec<Neighbour>| list.windows(2).all(|w| order(&w[0], &w[1]) == Ordering::Less);
+        let row = |list: &Vec<Neighbour>| {
+            list.len() <= fold.k && list.iter().all(|(_, index)| *index < m as u64) && sorted(list)
+        };
+        self.start == 0 && self.rows.len() == n && self.rows.iter().all(row)
+    }
     /// Offers a run of values of row `row` for columns from `first`.
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];

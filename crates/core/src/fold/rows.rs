@@ -356,6 +356,36 @@ impl RowState {
     pub fn part() -> Self {
         RowState { acc: vec![], counts: vec![], pieces: vec![] }
     }
+    /// Whether `fold` over `n` × `m` rows can have this state: nothing in it lies beyond its rows.
+    pub(super) fn fits(&self, fold: &RowFold, n: usize, m: usize) -> bool {
+        let (rows, stride) = (fold.rows(n, m), fold.stride());
+        let most = if fold.along == Along::Column { n } else { m }.max(n) as u64;
+        // Pieces of both sides of a block may be longer than the state, where they hold no value.
+        let piece = |(start, acc, counts): &(usize, Vec<f64>, Vec<u64>)| {
+            let beyond = counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+            *start <= rows
+                && beyond <= rows - start
+                && counts.len().checked_mul(stride) == Some(acc.len())
+                && counts.iter().all(|count| *count <= most)
+        };
+        let whole = self.counts.is_empty() || self.counts.len() == rows;
+        whole
+            && self.counts.len().checked_mul(stride) == Some(self.acc.len())
+            && self.counts.iter().all(|count| *count <= most)
+            && self.pieces.iter().all(piece)
+            && self.indices(fold, if fold.along == Along::Column { n } else { m })
+    }
+    /// Whether the rows that minima and maxima stand for are among `others`.
+    fn indices(&self, fold: &RowFold, others: usize) -> bool {
+        if !matches!(fold.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) {
+            return true;
+        }
+        let known = |acc: &Vec<f64>| {
+            let at = acc.iter().skip(1).step_by(2);
+            at.into_iter().all(|at| *at == f64::INFINITY || (at.fract() == 0.0 && *at >= 0.0 && *at < others as f64))
+        };
+        known(&self.acc) && self.pieces.iter().all(|(_, acc, _)| known(acc))
+    }
     /// A piece of any length, of a fold whose answer does not depend on the order of values.
     pub fn of_piece(piece: RowPiece) -> Self {
         RowState { acc: vec![], counts: vec![], pieces: vec![(piece.start, piece.acc, piece.counts)] }

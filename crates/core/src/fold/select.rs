@@ -49,6 +49,18 @@ impl SelectState {
         let matched = if fold.kind == SelectKind::Inner { vec![] } else { vec![false; rows] };
         SelectState { matched, start, ..SelectState::default() }
     }
+    /// Whether `fold` over `n` × `m` rows can have this state: matches of rows there are, each with what is kept of it.
+    pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
+        let (pairs, inner) = (self.i.len(), fold.kind == SelectKind::Inner);
+        let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);
+        self.start == 0
+            && self.matched.len() == if inner { 0 } else { n }
+            && (inner || pairs == 0)
+            && self.j.len() == pairs
+            && self.values.len() == if fold.value.is_some() { pairs } else { 0 }
+            && below(&self.i, n)
+            && below(&self.j, m)
+    }
     /// Keeps a match.
     pub fn absorb(&mut self, fold: &Select, i: usize, j: usize, value: Option<f64>) {
         if fold.kind == SelectKind::Inner {

@@ -15,6 +15,8 @@ pub trait Shared: Copy {
     type Atom: Debug + Send + Sync;
     /// Stores.
     fn store(self, to: &Self::Atom);
+    /// Loads.
+    fn load(from: &Self::Atom) -> Self;
 }
 
 macro_rules! shared {
@@ -24,6 +26,10 @@ macro_rules! shared {
             #[inline(always)]
             fn store(self, to: &$atom) {
                 to.store(self.to_bits(), Relaxed);
+            }
+            #[inline(always)]
+            fn load(from: &$atom) -> Self {
+                Self::from_bits(from.load(Relaxed))
             }
         }
     };
@@ -77,6 +83,16 @@ impl<T: Shared> SharedMatrix<T> {
                 for rest in [0..whole.start, whole.end..run.len()] {
                     atoms[rest.clone()].iter().zip(&run[rest]).for_each(|(a, v)| v.store(a));
                 }
+                true
+            }
+            None => false,
+        }
+    }
+    /// Fills `run` with what was put from element `at` on; false, and nothing read, when it reaches beyond the end.
+    pub fn get(&self, at: usize, run: &mut [T]) -> bool {
+        match self.0.get(at..at + run.len()) {
+            Some(atoms) => {
+                run.iter_mut().zip(atoms).for_each(|(v, a)| *v = T::load(a));
                 true
             }
             None => false,

@@ -1,6 +1,7 @@
 //! Partials: shares merged through their file format give the bits of the whole, for every fold; damaged bytes are refused.
 
-use zipfold::partial::{Partial, decode, encode};
+use zipfold::identity::Identity;
+use zipfold::partial::{Partial, decode, encode, seal};
 use zipfold::{Output, Target, run};
 use zipfold_core::fold::State;
 use zipfold_core::problem::{FoldSpec, Problem};
@@ -64,7 +65,8 @@ fn merged_shares_have_the_bits_of_the_whole() {
             let mut merged: Vec<State> = job.folds.iter().map(|f| f.identity(job.space.n, job.space.m)).collect();
             for index in 0..parts {
                 let bytes =
-                    encode(&Partial::start("key", states(share(&problem, &job, Some((index, parts)))))).unwrap();
+                    encode(&Partial::start(Identity::default(), states(share(&problem, &job, Some((index, parts))))))
+                        .unwrap();
                 let part = decode(&bytes, "part").unwrap();
                 for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
                     fold.merge(into, from);
@@ -94,7 +96,7 @@ fn identity_is_neutral_and_absorbs_nothing() {
 #[test]
 fn damaged_partials_are_refused() {
     let state = States::small();
-    let bytes = encode(&Partial::start("key", state)).unwrap();
+    let bytes = encode(&Partial::start(Identity::default(), state)).unwrap();
     decode(&bytes, "whole").unwrap();
     for at in 0..bytes.len() {
         for flip in [1u8, 0x80, 0xff] {
@@ -122,12 +124,80 @@ fn any_bytes_give_a_partial_or_an_error() {
     let mut lcg = Lcg::new(3);
     for _ in 0..2000 {
         let payload: Vec<u8> = (0..lcg.below(80)).map(|_| lcg.bits() as u8).collect();
-        let mut bytes = b"ZFPART\x00\x03".to_vec();
-        let mut hash = zipfold::partial::Fnv::default();
-        hash.add(&payload);
-        bytes.extend((payload.len() as u64).to_le_bytes());
-        bytes.extend(hash.finish().to_le_bytes());
-        bytes.extend(payload);
+        let bytes = seal(b"ZFPART\x00\x07", &payload);
         let _ = decode(&bytes, "random");
     }
+}
+
+/// Bytes as damage or malice leave them.
+fn mutated(lcg: &mut Lcg, bytes: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=lcg.below(3) {
+        let at = lcg.below(bytes.len());
+        match lcg.below(6) {
+            0 => bytes[at] ^= 1 << lcg.below(8),
+            1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][lcg.below(5)],
+            2 => bytes.truncate(at.max(1)),
+            3 => {
+                let (from, len) = (lcg.below(other.len()), lcg.below(40));
+                bytes.splice(at..at, other[from..other.len().min(from + len)].iter().copied());
+            }
+            4 => {
+                let end = bytes.len().min(at + 1 + lcg.below(20));
+                bytes.drain(at..end.max(at + 1).min(bytes.len()));
+                bytes.push(0);
+            }
+            // The largest numbers that there are, where the format has whole ones.
+            _ => bytes.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).for_each(drop),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn partials_of_any_content_merge_or_are_refused() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let mut lcg = Lcg::new(17);
+    let n = 200;
+    let x = Table::f64(n, 3, (0..n * 3).map(|_| lcg.between(0.0, 3.0)).collect()).unwrap();
+    let w = Table::f64(n, 1, (0..n).map(|_| lcg.unit()).collect()).unwrap();
+    let options = || zipfold::Options { budget: zipfold::Budget::new(1 << 28), ..plain("scalar", 1, 128).options() };
+    let rounds = if std::env::var_os("ZIPFOLD_LONG").is_some() { 3000 } else { 250 };
+    let (mut refused, mut taken) = (0, 0);
+    for fold in toml::from_str::<Problem>(ALL).unwrap().folds {
+        let weighed = matches!(fold, FoldSpec::Histogram { .. });
+        let problem = Problem { folds: vec![fold], cells: Some(Cells::Square), ..toml::from_str(ALL).unwrap() };
+        let data = Data { x: x.clone(), y: None, weights: vec![weighed.then(|| [w.clone(), w.clone()])] };
+        let share = |index: usize| {
+            let options = zipfold::Options { shard: Some((index, 2)), ..options() };
+            let outcome = zipfold::run_problem(&problem, &data, &Target::Memory, &options).unwrap().1;
+            encode(&zipfold::shards::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
+        };
+        let parts = [share(0), share(1)];
+        let first = decode(&parts[0], "first").unwrap();
+        let merge = |second: Partial| {
+            let parts = vec![("first".to_string(), first.clone()), ("second".to_string(), second)];
+            zipfold::shards::merge(&problem, &data, parts, &options())
+        };
+        merge(decode(&parts[1], "second").unwrap()).unwrap();
+        for _ in 0..rounds {
+            let bad = seal(b"ZFPART\x00\x07", &mutated(&mut lcg, &parts[1][24..], &parts[0][24..]));
+            let done = catch_unwind(AssertUnwindSafe(|| decode(&bad, "second").and_then(merge)));
+            match done {
+                Ok(Ok((job, outcome))) => {
+                    taken += 1;
+                    for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
+                        let _ = of_output(fold, output);
+                    }
+                }
+                Ok(Err(e)) => {
+                    refused += 1;
+                    assert!(e.blame() != zipfold_core::Blame::Internal, "{e}");
+                }
+                Err(_) => panic!("{:?}: a panic", problem.folds[0]),
+            }
+        }
+    }
+    println!("{refused} refused, {taken} taken: their numbers were changed, which nothing tells from results");
+    assert!(refused > taken);
 }

@@ -1,5 +1,6 @@
 //! Pruned runs give the bits of the oracle: folds, spaces, boxes, formulas and rows of every kind, in shares too.
 
+use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode};
 use zipfold::{Options, Output, Target, run};
 use zipfold_core::fold::State;
@@ -101,7 +102,7 @@ fn shares(problem: &Problem, job: &Job, what: &str) {
     for index in 0..3 {
         let (outputs, _) = outcome(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
         let states = outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Written }).collect();
-        let part = decode(&encode(&Partial::start("key", states)).unwrap(), "part").unwrap();
+        let part = decode(&encode(&Partial::start(Identity::default(), states)).unwrap(), "part").unwrap();
         for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
             fold.merge(into, from);
         }
@@ -260,7 +261,7 @@ fn meshes_of_columns() {
             options.settings.insert("mesh".into(), parts.into());
             let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
             meshes += usize::from(plan.prune.mesh.is_some_and(|m| m.parts.to_string() == parts));
-            let key = zipfold::partial::key(&problem, &job, &plan, None);
+            let key = Identity::of(&problem, &job, &plan, None);
             assert!(!keys.contains(&key), "{what}, {parts} cells: tiles of other rows with the same key");
             keys.push(key);
             let got = outcome(&problem, &job, &options).0;

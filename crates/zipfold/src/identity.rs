@@ -1,0 +1,113 @@
+//! What decides an answer and its bits, as one key by parts: partial results go together where these are the same.
+
+use serde::{Deserialize, Serialize};
+use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::{Error, Hash, Job, Precision, Problem};
+use zipfold_plan::Plan;
+
+/// The parts, as messages call them. What comes before [`TILES`] decides the answer, the rest how it was cut and computed.
+const PARTS: [&str; 10] = [
+    "the data of x",
+    "the data of y",
+    "the weights",
+    "the problem",
+    "the formula",
+    "what is kept",
+    "the tiles",
+    "the precision",
+    "the instruction set, the kernels or the device, on which these bits depend",
+    "the share",
+];
+const TILES: usize = 6;
+const SHARE: usize = 9;
+
+/// A hash of each thing that decides an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity([u64; PARTS.len()]);
+
+impl Identity {
+    /// Of `problem`, described as `job` and run by `plan`, whole or in the share (index, parts).
+    pub fn of(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Self {
+        Identity([
+            hash(|h| h.table(&job.x)),
+            hash(|h| job.y.iter().for_each(|y| h.table(y))),
+            hash(|h| job.folds.iter().for_each(|fold| weights(h, fold))),
+            hash(|h| h.text(&serde_json::to_string(problem).unwrap_or_default())),
+            hash(|h| formula(h, job)),
+            hash(|h| job.folds.iter().for_each(|fold| kept(h, fold))),
+            hash(|h| h.text(&format!("{:?} {}", plan.tiling, plan.prune.rows()))),
+            hash(|h| h.text(&format!("{:?}", plan.precision))),
+            hash(|h| h.text(&arithmetic(job, plan))),
+            hash(|h| h.text(&format!("{shard:?}"))),
+        ])
+    }
+    /// What differs from `other`, if anything does.
+    pub fn difference(&self, other: &Identity) -> Option<&'static str> {
+        (0..PARTS.len()).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+    }
+    /// What keeps shares of these apart from each other.
+    pub(crate) fn share_difference(&self, other: &Identity) -> Option<&'static str> {
+        (0..SHARE).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+    }
+    /// What makes the answer another one than that of `other`, however they were cut and computed.
+    pub(crate) fn answer_difference(&self, other: &Identity) -> Option<&'static str> {
+        (0..TILES).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+    }
+}
+
+/// The refusal of partial results that differ in `what`.
+pub(crate) fn differs(what: &str, than: &str) -> Error {
+    Error::request(format!("{what}: not the same as {than}"))
+}
+
+fn hash(add: impl Fn(&mut Hash)) -> u64 {
+    let mut hash = Hash::default();
+    add(&mut hash);
+    hash.finish()
+}
+
+/// The formula as it was lowered: names of columns are numbers here.
+fn formula(hash: &mut Hash, job: &Job) {
+    let formula = &job.low.formula;
+    hash.text(&format!("{:?} {:?} {} {}", formula.nodes(), formula.roots, job.low.dim, job.low.periodic));
+    formula.vectors.iter().for_each(|vector| hash.doubles(vector));
+    let near = job.space.near.map(f64::to_bits);
+    hash.text(&format!("{:?} {near:?} {:?} {:?} {:?}", job.space, job.near_root, job.nan, job.cell));
+}
+
+/// What a fold keeps, edges to the bit.
+fn kept(hash: &mut Hash, fold: &Fold) {
+    match fold {
+        Fold::Histogram(h) => {
+            hash.text(&format!("histogram {:?} {} {}", h.closed, h.mean, h.weights.is_some()));
+            for axis in &h.axes {
+                hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
+                hash.doubles(&axis.edges);
+                hash.doubles(&axis.compared);
+            }
+        }
+        Fold::Rows(f) => hash.text(&format!("rows {} {} {:?} {:?} {}", f.root, f.width, f.op, f.along, f.weight_width)),
+        other => hash.text(&format!("{other:?}")),
+    }
+}
+
+fn weights(hash: &mut Hash, fold: &Fold) {
+    match fold {
+        Fold::Histogram(h) => h.weights.iter().flatten().for_each(|w| hash.doubles(w)),
+        Fold::Rows(f) => f.weights.iter().for_each(|w| hash.doubles(w)),
+        _ => {}
+    }
+    hash.word(1);
+}
+
+/// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of a device.
+fn arithmetic(job: &Job, plan: &Plan) -> String {
+    let decides = |f: &Fold| match f {
+        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
+        Fold::Rows(f) => !matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax),
+        _ => true,
+    };
+    let single = plan.precision == Precision::F32;
+    let device = (!job.folds.iter().all(decides)).then_some(&plan.backend);
+    format!("{device:?} {:?}", single.then_some((plan.isa, &plan.family)))
+}
