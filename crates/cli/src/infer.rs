@@ -130,6 +130,8 @@ pub fn impossible() -> Error {
 
 /// Most threads, as for pairs.
 const MOST_THREADS: usize = 4096;
+/// Threads for each core that are started at most: more only wait, and look through each other's work for some.
+const MOST_WAITING: usize = 16;
 
 fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
     if let Some(threads) = args.threads {
@@ -138,7 +140,7 @@ fn prepare(args: &InferArgs) -> Result<(Network, Evidence, Task, Settings)> {
             return Err(e.remedy("as many as the machine has cores, which is the default"));
         }
         rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(threads.min(MOST_WAITING * std::thread::available_parallelism().map_or(1, usize::from)))
             .build_global()
             .map_err(|e| Error::request(e.to_string()).at("--threads"))?;
     }
