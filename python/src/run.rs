@@ -10,21 +10,23 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zipfold::run::{Target, ready, run_problem};
 use zipfold::{Data, Error, Job, Outcome, Problem, Table, partial, shards};
 
-/// An array with the names of its columns, and the named columns beside it.
-type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<(Bound<'py, PyAny>, Vec<String>)>);
+/// An array with the names of its columns, the named columns beside it, and which of all these are text.
+type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<(Bound<'py, PyAny>, Vec<String>)>, Vec<usize>);
 /// Weights of a fold: of the rows of x and of y.
 type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
 
 fn named(given: &Named<'_>) -> PyResult<Table> {
-    let (array, names, beside) = given;
+    let (array, names, beside, texts) = given;
     let refused = |e: Error| raise(array.py(), &e);
     let mut made = table(array)?;
     if let Some(names) = names {
         made = made.with_names(names.clone()).map_err(refused)?;
     }
-    let Some((array, names)) = beside else { return Ok(made) };
-    let beside = table(array)?.with_names(names.clone()).map_err(refused)?;
-    made.with_attributes(beside).map_err(refused)
+    if let Some((array, names)) = beside {
+        let beside = table(array)?.with_names(names.clone()).map_err(refused)?;
+        made = made.with_attributes(beside).map_err(refused)?;
+    }
+    Ok(made.with_texts(texts.clone()))
 }
 
 fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult<Data> {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,18 +13,31 @@ from .errors import ArrayTypeError, InputError, RequestError
 
 __all__ = ["Attributes", "of_sides"]
 
-#: One column for each name.
-Attributes = tuple[np.ndarray, list[str]]
+
+class Attributes(NamedTuple):
+    """One column for each name, and the names of those that are words."""
+
+    values: np.ndarray
+    names: list[str]
+    texts: list[str]
 
 
 def of_sides(given: Any, n: int, m: int | None) -> tuple[Attributes | None, Attributes | None]:
-    """The attributes of n rows of X, and of m rows of Y if there are others. Labels of one name are numbered together."""
+    """The attributes of n rows of X, and of m rows of Y if there are others. Labels of one name are numbered
+    together, in ascending order."""
     if m is None:
         given = (given, None)
     elif not isinstance(given, tuple) or len(given) != 2:
         raise RequestError("attributes: two inputs have their own\n  try: attributes=(those of X, those of Y)")
     words: dict[str, dict[str, int]] = {}
-    return _side(given[0], n, "X", words), _side(given[1], m or 0, "Y", words)
+    sides = _side(given[0], n, "X", words), _side(given[1], m or 0, "Y", words)
+    for side in filter(None, sides):
+        for name in side.texts:
+            ranks = np.argsort(np.argsort(np.array(list(words[name]), object)))
+            column = side.values[:, side.names.index(name)]
+            there = ~np.isnan(column)
+            column[there] = ranks[column[there].astype(np.int64)]
+    return sides
 
 
 def _side(given: Any, rows: int, what: str, words: dict[str, dict[str, int]]) -> Attributes | None:
@@ -33,20 +46,22 @@ def _side(given: Any, rows: int, what: str, words: dict[str, dict[str, int]]) ->
     if not isinstance(given, Mapping) and not hasattr(given, "keys"):
         kind = type(given).__name__
         raise ArrayTypeError(f"attributes: a {kind}\n  try: a dict, such as {{'mass': array}}")
-    columns, names = [], []
+    columns, names, texts = [], [], []
     for name in given.keys():
         if not isinstance(name, str) or not name.isidentifier():
             raise RequestError(f"attributes: {name!r} cannot be written as x.name\n  try: a name of letters, digits and _")
-        column = _column(given[name], name, words)
+        column, text = _column(given[name], name, words)
         if column.shape != (rows,):
             shape = " × ".join(map(str, column.shape)) or "1"
             raise InputError(f"attributes: '{name}' has {shape} numbers, {what} {rows} rows (limit: one for each row)")
         columns.append(column)
         names.append(name)
-    return (np.column_stack(columns), names) if columns else None
+        texts += [name] if text else []
+    return Attributes(np.column_stack(columns), names, texts) if columns else None
 
 
-def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> np.ndarray:
+def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> tuple[np.ndarray, bool]:
+    """The numbers of a column, and whether they stand for words."""
     what = f"attributes['{name}']"
     if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
         values = values.to_numpy()
@@ -58,13 +73,13 @@ def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> np.ndar
         array = array_of(values, what)
     texts = array.dtype.kind in "UT" or (array.dtype == object and any(isinstance(v, str) for v in array.flat))
     if not texts:
-        return numbers(array, what).astype(np.float64, copy=False)
+        return numbers(array, what).astype(np.float64, copy=False), False
     odd = next((v for v in array.flat if not (isinstance(v, str) or _missing(v))), None)
     if odd is not None:
         raise ArrayTypeError(f"{what}: labels and the number {odd!r} (limit: one or the other)\n  try: [str(v) for v in …]")
     known = words.setdefault(name, {})
     labels = [np.nan if _missing(word) else known.setdefault(str(word), len(known)) for word in array.flat]
-    return np.array(labels, np.float64).reshape(array.shape)
+    return np.array(labels, np.float64).reshape(array.shape), True
 
 
 def _missing(value: Any) -> bool:

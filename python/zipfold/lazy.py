@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,6 +60,10 @@ class fold:
 
         ``op`` is sum, mean, min, max, argmin, argmax, count, logsumexp or softmax; ``weights`` has a number, or a row of
         numbers, for every row that is folded away.
+
+        Of ``cells("triangle")`` and ``cells("diagonal")`` a row has all pairs that it is in, i < j or j < i, while
+        ``axis=None`` has each pair once: then ``sum(None)`` is ``condensed().sum()``, and ``count(None)`` the total of
+        the histogram. Without ``cells`` all ordered pairs of a set with itself count, (i, i) too.
         """
         if op not in _OPERATIONS:
             raise RequestError(f"op: no operation '{op}'\n  try: one of {', '.join(_OPERATIONS)}")
@@ -70,12 +75,12 @@ class fold:
 
     @staticmethod
     def sum(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
-        """The sum, along ``axis`` as in :meth:`reduce`."""
+        """The sum, along ``axis`` as in :meth:`reduce`; with weights Σ v·w."""
         return fold.reduce("sum", axis=axis, weights=weights)
 
     @staticmethod
     def mean(axis: str | int | None = 1, *, weights: Any = None) -> Fold:
-        """The mean, along ``axis`` as in :meth:`reduce`."""
+        """The mean, along ``axis`` as in :meth:`reduce`; with weights Σ v·w / Σ w, for each column of weights."""
         return fold.reduce("mean", axis=axis, weights=weights)
 
     @staticmethod
@@ -215,6 +220,7 @@ class Pairs:
         self._beside: tuple[Attributes | None, Attributes | None] = (None, None)
         if attributes is not None:
             self._beside = of_sides(attributes, len(self._x[0]), None if self._y is None else len(self._y[0]))
+        self._texts: tuple[Sequence[str], Sequence[str]] = ((), ())
         self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
@@ -226,7 +232,8 @@ class Pairs:
         # Buffers that travelled beside a pickle may lie anywhere: rows are made again where they are not aligned.
         self.__dict__.update(state)
         self._x, self._y = _aligned(self._x), _aligned(self._y)
-        self._beside = (_aligned(self._beside[0]), _aligned(self._beside[1]))
+        x, y = (side and side._replace(values=rows(side.values, "attributes")) for side in self._beside)
+        self._beside = (x, y)
         self._weights = tuple(w and (rows(w[0], "weights"), rows(w[1], "weights")) for w in self._weights)
 
     def _with(self, **fields: Any) -> Pairs:
@@ -239,8 +246,14 @@ class Pairs:
         return self._x[1], (self._y or self._x)[1]
 
     def _attributes(self) -> tuple[Sequence[str], Sequence[str]]:
-        names = [side[1] if side else [] for side in self._beside]
+        names = [side.names if side else [] for side in self._beside]
         return names[0], names[0] if self._y is None else names[1]
+
+    def _with_texts(self, x: Sequence[str], y: Sequence[str]) -> Pairs:
+        """Columns whose numbers stand for words, in ascending order."""
+        other = self._with()
+        other._texts = (x, y)
+        return other
 
     def _dim(self) -> int:
         return max(self._x[0].shape[1], (self._y or self._x)[0].shape[1])
@@ -248,7 +261,7 @@ class Pairs:
     @property
     def problem(self) -> dict[str, Any]:
         """The problem as data, as in a problem file."""
-        return json.loads(json.dumps(self._problem))
+        return json.loads(_json(self._problem))
 
     def pair(self, pair: str | Callable[..., Any], **params: Any) -> Pairs:
         """What one pair is: a metric's name, a formula, or a function of two rows; ``params`` are its options.
@@ -265,8 +278,13 @@ class Pairs:
 
     def periodic(self, box: Any) -> Pairs:
         """Differences by the minimum image in a box: a length for all sides, 1 to 3 lengths, 3 lengths and 3 angles in degrees,
-        or 3 × 3 vectors."""
-        array = numbers(array_of(box, "box"), "box").astype(np.float64).ravel()
+        or 3 × 3 vectors.
+
+        A formula uses coordinates through differences of the two rows, in any spelling (``x - y``, ``y[0] - x[0]``,
+        ``w*x - w*y``); anything else depends on where the walls are, and is refused. Coordinates that no box is about
+        are ``attributes``: ``x.height``.
+        """
+        array: np.ndarray = numbers(array_of(box, "box"), "box").astype(np.float64).ravel()
         if np.ndim(box) == 0:
             array = np.repeat(array, self._dim())
         if not np.isfinite(array).all():
@@ -418,13 +436,13 @@ class Pairs:
     def _text(self) -> str:
         """The problem as JSON, in the precision in force unless it has its own."""
         precision = self._problem.get("precision") or settings().precision
-        return json.dumps(self._problem if precision is None else {**self._problem, "precision": precision})
+        return _json(self._problem if precision is None else {**self._problem, "precision": precision})
 
     def _arguments(self) -> tuple[Any, Any, list[Any]]:
         if not self._problem["folds"]:
             raise RequestError("nothing to keep\n  try: .fold(zf.fold.matrix()), .nearest(k), .sum()")
-        x, y = self._beside
-        return (*self._x, x), self._y and (*self._y, y), list(self._weights)
+        x, y = (_named(*side) for side in zip((self._x, self._y), self._beside, self._texts, strict=True))
+        return x, y, list(self._weights)
 
     def __repr__(self) -> str:
         n, m = len(self._x[0]), len((self._y or self._x)[0])
@@ -432,6 +450,31 @@ class Pairs:
         what = pair.get("formula") or pair.get("metric") or "euclidean"
         folds = ", ".join(f["kind"] for f in self._problem["folds"]) or "nothing yet"
         return f"<pairs of {n} × {m} rows: {what}; keeps {folds}>"
+
+
+def _named(rows: tuple[Any, Any] | None, beside: Attributes | None, texts: Sequence[str]) -> Any:
+    """Rows with their names, the attributes beside them, and the places of what is text among both."""
+    if rows is None:
+        return None
+    array, names = rows
+    places = [list(names or ()).index(name) for name in texts]
+    if beside is None:
+        return array, names, None, places
+    places += [array.shape[1] + beside.names.index(name) for name in beside.texts]
+    return array, names, (beside.values, beside.names), places
+
+
+def _json(problem: dict[str, Any]) -> str:
+    """A problem as JSON, which has no infinite numbers: these are the texts "inf", "-inf" and "nan"."""
+    return json.dumps(_finite(problem), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(float(value))
+    if isinstance(value, dict):
+        return {key: _finite(v) for key, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value
 
 
 def _weight_rows(weights: Any) -> np.ndarray:

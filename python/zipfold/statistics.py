@@ -301,7 +301,12 @@ def _with_gaps(method: str, min_periods: int) -> str:
     xy, xx, yy = (f"sum(if({there}, {a} * {b}, 0))" for a, b in ("xy", "xx", "yy"))
     if method == "pearson":
         xy, xx, yy = f"({xy} - {x} * {y} / {n})", f"({xx} - {x}^2 / {n})", f"({yy} - {y}^2 / {n})"
-    return f"if({n} < {max(min_periods, 1)}, inf - inf, {xy} / sqrt({xx} * {yy}))"
+    none = f"{n} < {max(min_periods, 1)}"
+    if method == "pearson":
+        # Variables that are constant where both are known vary by what is rounded alone.
+        ends = [[f"{end}(if({there}, {side}, {start}inf))" for end, start in (("max", "-"), ("min", ""))] for side in "xy"]
+        none = " or ".join([none, *(f"{most} == {least}" for most, least in ends)])
+    return f"if({none}, inf - inf, {xy} / sqrt({xx} * {yy}))"
 
 
 def _like(data: Any, matrix: np.ndarray, names: list[str] | None) -> Any:

@@ -38,8 +38,9 @@ def join(
         Without ``right`` the pairs i < j of ``left`` (both orders where the condition is not symmetric).
     where : str or callable
         A formula of columns, ``"abs(x.time - y.time) < 0.5 and x.origin == y.origin"``, or a function
-        ``lambda x, y: abs(x.time - y.time) < 0.5``. Text columns compare with ``==`` and ``!=``, times count in
-        seconds since 1970, and nulls match nothing. Columns that the condition does not name may be of any kind. Times that
+        ``lambda x, y: abs(x.time - y.time) < 0.5``. Text columns compare with each other, in the order of their
+        characters; times count in seconds since 1970. As in SQL nulls match nothing: a comparison with one is neither
+        true nor false, and ``not`` of it neither. Columns that the condition does not name may be of any kind. Times that
         seconds in float64 cannot tell apart (nanoseconds since 1970) are refused, with the remedy.
     value : str or callable, optional
         Also kept for each match, as column ``value``.
@@ -81,7 +82,7 @@ def join(
 
 
 def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
-    """The columns that the formulas name as numbers; equal words have equal numbers in all columns of both."""
+    """The columns that the formulas name as numbers; words have numbers in ascending order in all columns of both."""
     own = _names(left, "left")
     sides = (own, own if right is None else _names(right, "right"))
     formulas = [_text(formula, sides, name) for formula, name in ((where, "where"), (value, "value"))]
@@ -89,13 +90,15 @@ def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
     if right is None:
         used = [sorted({*used[0], *used[1]})] * 2
     formulas = [f and _renumbered(f, used) for f in formulas]
-    words: dict[str, int] = {}
-    names, a = _columns(left, "left", words, used[0])
+    tables = [_columns(left, "left", used[0])] + ([] if right is None else [_columns(right, "right", used[1])])
+    words = {word: at for at, word in enumerate(sorted({w for table in tables for _, _, known in table for w in known or ()}))}
+    names = [[name for name, _, _ in table] for table in tables]
+    texts = [[name for name, _, known in table if known is not None] for table in tables]
+    arrays = [np.ascontiguousarray(np.column_stack([_numbers(column, words) for column in table])) for table in tables]
     if right is None:
-        question = pairs(a, names=names)
+        question = pairs(arrays[0], names=names[0])._with_texts(texts[0], [])
     else:
-        others, b = _columns(right, "right", words, used[1])
-        question = pairs(a, b, names=(names, others))
+        question = pairs(*arrays, names=(names[0], names[1]))._with_texts(texts[0], texts[1])
     return question.nan("propagate").select(formulas[0] or "", formulas[1], join=how)
 
 
@@ -165,27 +168,35 @@ def _renumbered(text: str, used: list[list[int]]) -> str:
     return "".join([*out, _ROW.sub(place, text[at:])])
 
 
-def _columns(table: Any, name: str, words: dict[str, int], used: list[int]) -> tuple[list[str], np.ndarray]:
-    """The used columns as numbers."""
+#: A name, numbers, and of text the words that are numbered.
+_Column = tuple[str, np.ndarray, "list[str] | None"]
+
+
+def _columns(table: Any, name: str, used: list[int]) -> list[_Column]:
+    """The used columns."""
     if not used:
         # A condition on the other side alone: rows of one number that nobody reads.
-        return ["-"], np.zeros((len(table), 1))
+        return [("-", np.zeros(len(table)), None)]
     if hasattr(table, "iloc"):
         # Others are not even converted.
         table, wanted = table.iloc[:, used], None
     else:
         wanted = used
     columns = arrow_columns(table, name, wanted)
-    out = []
-    for column, values, known in columns:
+    for column, values, _ in columns:
         if values.ndim > 1:
             raise ArrayTypeError(f"{name}: column '{column}' holds lists\n  try: zf.similarity_join of that column")
-        if known is not None:
-            places = np.array([words.setdefault(word, len(words)) for word in known] or [0], dtype=np.float64)
-            there = ~np.isnan(values)
-            values = np.where(there, places[np.where(there, values, 0).astype(np.int64)], np.nan)
-        out.append(values)
-    return [column[0] for column in columns], np.ascontiguousarray(np.column_stack(out))
+    return columns
+
+
+def _numbers(column: _Column, words: dict[str, int]) -> np.ndarray:
+    """The column as numbers, words in ascending order."""
+    _, values, known = column
+    if known is None:
+        return values
+    places = np.array([words[word] for word in known] or [0], dtype=np.float64)
+    there = ~np.isnan(values)
+    return np.where(there, places[np.where(there, values, 0).astype(np.int64)], np.nan)
 
 
 def _library(table: Any) -> str:

@@ -42,6 +42,10 @@ _UNARY = {
     "arcsin": "asin({})",
     "arccos": "acos({})",
     "arctan": "atan({})",
+    # Of scipy.special.
+    "erf": "erf({})",
+    "erfc": "erfc({})",
+    "gammaln": "lgamma({})",
 }
 _UNARY |= {
     name: name + "({})"
@@ -406,7 +410,7 @@ for _name, _ufunc in {
 
 def _number(value: float) -> str:
     if value != value:
-        return "(inf - inf)"
+        return "nan"
     if value in (float("inf"), float("-inf")):
         return "inf" if value > 0 else "(-inf)"
     return repr(value) if value >= 0 else f"({value!r})"
