@@ -1,6 +1,7 @@
 //! Results in one form, compared bit for bit: numbers of a fold, in a canonical order.
 
 use zipfold::Output;
+use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, State};
 
 /// The numbers of a fold's result, by part; parts are `values`, or what the fold has.
@@ -10,7 +11,11 @@ pub type Numbers = Vec<(&'static str, Vec<f64>)>;
 pub fn of_state(fold: &Fold, state: &State) -> Numbers {
     match (fold, state) {
         (Fold::Rows(f), State::Rows(s)) => {
-            let counts = s.counts().iter().map(|c| *c as f64).collect();
+            // Of one result in all only the sum of counts is part of the answer.
+            let counts: Vec<f64> = match f.along {
+                Along::All => vec![s.counts().iter().sum::<u64>() as f64],
+                _ => s.counts().iter().map(|c| *c as f64).collect(),
+            };
             vec![("values", s.finish(f)), ("counts", counts)]
         }
         (Fold::Nearest(f), State::Nearest(s)) => {

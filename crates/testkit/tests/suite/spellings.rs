@@ -59,7 +59,7 @@ fn scalar(lcg: &mut Lcg, depth: usize) -> Two {
         3 => [format!("({a} / 8)"), format!("({a2} * (1 / 8))")],
         4 => [format!("max({a}, {b})"), format!("max({b2}, {a2})")],
         5 => [format!("({a} - {b})^2"), format!("({b2} - {a2})^2")],
-        6 => [format!("norm(x - y) + {a}"), format!("{a2} + sqrt(sum((y - x)^2))")],
+        6 => [format!("(norm(x - y) + {a})"), format!("({a2} + sqrt(sum((y - x)^2)))")],
         _ => {
             let [p, p2] = truth(lcg, depth - 1);
             [format!("if({p}, {a}, {b})"), format!("if(not ({p2}), {b2}, {a2})")]
@@ -200,7 +200,7 @@ fn in_a_box_every_difference_crosses_the_walls() {
     let massive = x.clone().with_attributes(beside).unwrap();
     let asked = pairs(&massive).formula("y.m * (y[0] - x[0])").periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
     assert_eq!(matrix(asked.problem(), &massive).unwrap()[1], -10.0);
-    let asked = pairs(&x).metric("mahalanobis").periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
+    let asked = pairs(&x).metric("spearman").periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
     assert!(matrix(asked.problem(), &x).unwrap_err().contains("box"));
 }
 
