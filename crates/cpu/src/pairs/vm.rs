@@ -446,9 +446,43 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
     }
 }
 
-/// The minimum image of every lane's difference, in f64.
+/// The minimum image of every lane's difference, in f64, compiled once for each instruction set: without instructions that
+/// round, every rounding of an oblique box is a call.
 #[inline(always)]
 fn differences<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
+    match place.vm.isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
+        Isa::Avx512 => unsafe { differences_avx512(place, to) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe { differences_avx2(place, to) },
+        _ => differences_by_lanes(place, to),
+    }
+}
+
+/// [`differences_by_lanes`] compiled for AVX-512.
+///
+/// # Safety
+/// The machine has the features named.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
+unsafe fn differences_avx512<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
+    differences_by_lanes(place, to);
+}
+
+/// [`differences_by_lanes`] compiled for AVX2.
+///
+/// # Safety
+/// The machine has the features named.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn differences_avx2<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
+    differences_by_lanes(place, to);
+}
+
+#[inline(always)]
+fn differences_by_lanes<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
     let raw = |side: usize| place.vm.low.raw_stream(side).unwrap_or(0);
     let x = place.vm.x.stream(raw(0), place.row);
     let mut wide = [[0.0f64; BLOCK]; 3];
