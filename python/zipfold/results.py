@@ -119,7 +119,7 @@ class Histogram(Same):
     """Counts of pairs by value.
 
     ``counts`` are exact (uint64), ``edges`` the bin edges (one array per axis for several axes), ``under`` and ``over``
-    the pairs beyond them. ``weights`` and ``means`` are there where they were asked for. ``closed`` says whether a value
+    the pairs beyond them; of several axes ``over`` counts the pairs that one of them leaves out. ``weights`` and ``means`` are there where they were asked for. ``closed`` says whether a value
     on the last edge counts (``"last"``, as in ``numpy.histogram``) or is over (``"half-open"``, as in Corrfunc).
     """
 

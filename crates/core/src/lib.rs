@@ -26,5 +26,5 @@ pub use fold::Tally;
 pub use hash::Hash;
 pub use pair::Side;
 pub use problem::Problem;
-pub use space::{Cell, Cells, Space};
+pub use space::{Cell, Cells, Reach, Space, Windows};
 pub use table::{Buffer, Elements, Precision, Table};

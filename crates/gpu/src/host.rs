@@ -124,11 +124,12 @@ impl<'j> Host<'j> {
     /// Splits a run at cells that are left out, and hands what remains to the folds.
     fn admit<T: Number>(&mut self, r: &Rectangle<T>, i: usize, run: &Range<usize>, pieces: &mut Pieces) {
         let job = self.job;
-        let all = self.parts[self.parts.len() - 1];
         let mut open: Option<usize> = None;
         for j in run.clone() {
             let far = self.is_far(r, i, j);
-            let nan = !far && (0..all).any(|part| r.at(part, i, j).is_nan());
+            let is_nan = |root: usize| (self.parts[root]..self.parts[root + 1]).any(|part| r.at(part, i, j).is_nan());
+            let value = |root: usize| r.at(self.parts[root], i, j);
+            let nan = !far && job.folds.iter().any(|fold| fold.meets_nan(is_nan, value));
             if nan {
                 let cell = (i as u64, j as u64);
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));

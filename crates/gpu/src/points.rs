@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, RowState};
 use zipfold_core::fold::{
-    Fold, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
+    Fold, Histogram, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
 };
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
@@ -172,7 +172,7 @@ impl<'j> Points<'j> {
         match (&job.folds[0], state) {
             (Fold::Rows(f), State::Rows(s)) => launch.rows(f, s),
             (Fold::Nearest(f), State::Nearest(s)) => launch.nearest(f, s),
-            (Fold::Histogram(_), State::Histogram(s)) => launch.histogram(s),
+            (Fold::Histogram(f), State::Histogram(s)) => launch.histogram(f, s),
             (Fold::Select(f), State::Select(s)) if f.kind == SelectKind::Inner => launch.pairs(f, s),
             (Fold::Select(f), State::Select(s)) => launch.matched(f, s),
             _ => Err(Error::internal("a fold with the state of another")),
@@ -670,7 +670,7 @@ impl Launch<'_> {
         state.take(f, NearestState::of_rows(self.anchors.start, rows));
         Ok(tally)
     }
-    fn histogram(&self, state: &mut HistogramState) -> Result<Tally> {
+    fn histogram(&self, fold: &Histogram, state: &mut HistogramState) -> Result<Tally> {
         let cells = state.counts.len();
         let low = self.device.allocate(cells * 4)?;
         let high = self.device.allocate(cells * 4)?;
@@ -685,6 +685,7 @@ impl Launch<'_> {
         for (count, (l, h)) in state.counts.iter_mut().zip(l.iter().zip(&h)) {
             *count += u64::from(*l) | u64::from(*h) << 32;
         }
+        fold.gather_outside(&mut state.counts);
         self.tallied(&tally)
     }
     fn matched(&self, f: &zipfold_core::fold::Select, state: &mut SelectState) -> Result<Tally> {

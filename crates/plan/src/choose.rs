@@ -214,6 +214,8 @@ fn tiling(
         false => wide,
     };
     let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
+    // Folds that take values in the order of columns want all of them in one tile.
+    let by_hand = if prune.is_on() && prune.grid.is_some() { (by_hand.0, None) } else { by_hand };
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 

@@ -1,10 +1,14 @@
 //! Whether bounds may leave pairs out, and whether that pays (DESIGN 6.1).
 
 mod estimate;
+mod grid;
 mod mesh;
+mod reach;
 
 pub use estimate::sampled_ends;
+pub use grid::Grid;
 pub use mesh::Mesh;
+pub use reach::reach;
 
 use crate::choose::Settings;
 use crate::cost;
@@ -48,6 +52,9 @@ pub struct Prune {
     pub evaluated: Option<f64>,
     /// Columns of a mesh, where a histogram of distances looks for its pairs in one.
     pub mesh: Option<Mesh>,
+    /// Cells of a grid, where folds by row look for the pairs within a cut-off in one.
+    #[serde(default)]
+    pub grid: Option<Grid>,
 }
 
 impl Prune {
@@ -55,6 +62,7 @@ impl Prune {
     pub fn rows(self) -> String {
         match (self.on, self.mesh) {
             (false, _) => "as given".into(),
+            (true, _) if self.grid.is_some() => "grid".into(),
             (true, None) => "boxes".into(),
             (true, Some(mesh)) => format!("mesh {}", mesh.parts),
         }
@@ -65,8 +73,13 @@ impl Prune {
     }
 }
 
-/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, and its values must be numbers.
+/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take them in the order given, and
+/// its values must be numbers.
 pub fn mode(job: &Job) -> Option<Mode> {
+    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
+    if by_row && reach(job).is_some() {
+        return Some(if job.space.is_half() { Mode::Doubled } else { Mode::Once });
+    }
     let formula = &job.low.formula;
     let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
     let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
@@ -96,6 +109,11 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
         (cells, _) => cells,
     };
     Space { cells, ..job.space }
+}
+
+/// Whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
+pub fn takes_boxes(job: &Job) -> bool {
+    job.folds.iter().all(order_free)
 }
 
 /// Whether the answer of a fold is the same in any order of pairs.
@@ -134,11 +152,17 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
         "auto" if !can || job.space.n.saturating_mul(job.space.m) < worth_cells(job, settings) => Ok(Prune::default()),
         "auto" => {
             let found = expected(job, settings)?;
+            let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
             let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
+            let worth = if found.grid.is_some() && by_row && job.space.is_half() { 0.5 * worth } else { worth };
             let on = found.evaluated.is_some_and(|share| share <= worth);
             if let Some(share) = found.evaluated {
                 let percent = 100.0 * share;
-                let by = if found.mesh.is_some() { "a mesh of columns" } else { "bounds" };
+                let by = match (found.mesh, found.grid) {
+                    (Some(_), _) => "a mesh of columns",
+                    (None, Some(_)) => "a grid of cells",
+                    (None, None) => "bounds",
+                };
                 let what = if on { "which pays" } else { "which does not pay" };
                 reasons.push(format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}"));
             }
@@ -159,19 +183,26 @@ fn worth_cells(job: &Job, settings: &Settings) -> usize {
 
 /// How `job` would be pruned, and what that would leave.
 fn expected(job: &Job, settings: &Settings) -> Result<Prune> {
+    let by_hand = settings.get("prune").is_some_and(|asked| asked == "on");
+    let off = settings.get("mesh").is_some_and(|mesh| mesh == "off");
+    // Boxes are for what does not depend on the order of pairs.
+    let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
+    if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
+        return Ok(Prune { evaluated: Some(grid.evaluated), grid: Some(grid), ..Prune::default() });
+    }
     let family = settings.get("family").map_or("points", String::as_str);
     let kernel = cost::kernel(job, family);
     if kernel == cost::Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
-        return Ok(Prune { on: false, evaluated, mesh: None });
+        return Ok(Prune { evaluated, ..Prune::default() });
     }
-    let boxes = || Prune { on: false, evaluated: estimate::evaluated(job, kernel), mesh: None };
+    let boxes = || Prune { evaluated: estimate::evaluated(job, kernel), ..Prune::default() };
     let asked = parts(settings)?;
     if kernel != cost::Kernel::Points || asked == Some(0) {
         return Ok(boxes());
     }
     let Some(mesh) = mesh::choose(job, asked) else { return Ok(boxes()) };
-    let of_mesh = Prune { on: false, evaluated: Some(mesh.evaluated), mesh: Some(mesh) };
+    let of_mesh = Prune { evaluated: Some(mesh.evaluated), mesh: Some(mesh), ..Prune::default() };
     if asked.is_some() || mesh.evaluated < WORTH_SHARE {
         return Ok(of_mesh);
     }

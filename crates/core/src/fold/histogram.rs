@@ -181,10 +181,34 @@ impl Histogram {
     pub fn numbers(&self) -> usize {
         1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
     }
-    /// Where a pair's values fall in the grid.
+    /// Where a pair's values fall in the grid. Of several axes a pair that one of them leaves out is over all of them, whatever
+    /// the others say.
     #[inline]
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
-        self.axes.iter().fold(0, |at, axis| at * (axis.bins() + 2) + axis.place(values(axis.root)))
+        let (mut cell, mut inside) = (0, true);
+        for axis in &self.axes {
+            let place = axis.place(values(axis.root));
+            inside &= place >= 1 && place <= axis.bins();
+            cell = cell * (axis.bins() + 2) + place;
+        }
+        if inside || self.axes.len() == 1 { cell } else { self.cells() - 1 }
+    }
+    /// Whether one of several axes leaves a pair out. A NaN leaves none out.
+    pub fn leaves_out(&self, values: impl Fn(usize) -> f64) -> bool {
+        let outside = |axis: &Axis| {
+            let value = values(axis.root);
+            let place = axis.place(value);
+            !value.is_nan() && (place == 0 || place > axis.bins())
+        };
+        self.axes.len() > 1 && self.axes.iter().any(outside)
+    }
+    /// Puts the pairs that one of several axes leaves out over all of them, where they were counted by axis.
+    pub fn gather_outside(&self, counts: &mut [u64]) {
+        let outside: u64 = (0..counts.len()).filter(|cell| !self.inside(*cell)).map(|cell| counts[cell]).sum();
+        if self.axes.len() > 1 {
+            (0..counts.len()).filter(|cell| !self.inside(*cell)).for_each(|cell| counts[cell] = 0);
+            counts[self.cells() - 1] = outside;
+        }
     }
     /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
     #[inline]
@@ -214,7 +238,8 @@ const NEGATIVE_INF: u8 = 4;
 /// Counts and sums of a histogram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramState {
-    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest).
+    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest); of several axes all that one of them leaves
+    /// out are in the last cell.
     pub counts: Vec<u64>,
     /// By cell, as many numbers as the scale has windows.
     weights: Vec<i128>,

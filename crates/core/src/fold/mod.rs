@@ -9,6 +9,7 @@ pub mod nearest;
 pub mod rows;
 pub mod scale;
 pub mod select;
+pub mod sparse;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ pub use nearest::{Nearest, NearestState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
 pub use scale::Scale;
 pub use select::{Select, SelectKind, SelectState};
+pub use sparse::{Others, SparseRow};
 
 /// Side of the square blocks in which values are summed (four of them side by side where sums by row are taken in single
 /// precision); sums of blocks are added in ascending order, whatever the tiles.
@@ -111,6 +113,17 @@ impl Fold {
             Fold::Histogram(f) => State::Histogram(HistogramState::new(f)),
             Fold::Select(f) => State::Select(SelectState::new(f, n)),
             Fold::Extremes(f) => State::Extremes(ExtremesState::new(f)),
+        }
+    }
+    /// Whether a NaN among the values of a pair reaches the fold: one of several axes that leaves the pair out hides it.
+    pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
+        match self {
+            Fold::Matrix { root } | Fold::Condensed { root } => is_nan(*root),
+            Fold::Rows(f) => is_nan(f.root),
+            Fold::Nearest(f) => is_nan(f.root),
+            Fold::Histogram(f) => f.axes.iter().any(|axis| is_nan(axis.root)) && !f.leaves_out(value),
+            Fold::Select(f) => is_nan(f.root) || f.value.is_some_and(is_nan),
+            Fold::Extremes(f) => f.roots.iter().any(|root| is_nan(*root)),
         }
     }
     /// Bytes of the state for `n` × `m` rows (of `select`: before any match).

@@ -111,14 +111,21 @@ impl RowFold {
         }
     }
     fn identity(&self) -> Vec<f64> {
-        let mut start = vec![0.0; self.stride()];
+        let mut start = vec![];
+        self.start_into(&mut start);
+        start
+    }
+    /// Appends the state of a row before any value.
+    fn start_into(&self, start: &mut Vec<f64>) {
+        let first = start.len();
+        start.resize(first + self.stride(), 0.0);
+        let start = &mut start[first..];
         match self.op {
             RowOp::Min | RowOp::Argmin => start.copy_from_slice(&[f64::INFINITY, f64::INFINITY]),
             RowOp::Max | RowOp::Argmax => start.copy_from_slice(&[f64::NEG_INFINITY, f64::INFINITY]),
             RowOp::Logsumexp | RowOp::Softmax => start[0] = f64::NEG_INFINITY,
             _ => {}
         }
-        start
     }
     /// Folds one value (of `width` numbers) against row `other` into `acc`.
     fn absorb(&self, acc: &mut [f64], value: &[f64], other: usize) {
@@ -219,6 +226,34 @@ impl RowPiece {
             false => identity.repeat(rows),
         };
         RowPiece { start, acc, counts: vec![0; rows] }
+    }
+    /// No value yet, for one row.
+    pub fn restart(&mut self, fold: &RowFold, row: usize) {
+        self.start = row;
+        self.acc.clear();
+        fold.start_into(&mut self.acc);
+        self.counts.clear();
+        self.counts.push(0);
+    }
+    /// Counts so many values of the only row, of a sum or mean of equal weights.
+    pub fn recount(&mut self, fold: &RowFold, count: u64) {
+        self.counts[0] = count;
+        if fold.op == RowOp::Mean {
+            self.acc[fold.out_width()] = count as f64;
+        }
+    }
+    /// Adds what `more` has of the row that both are of.
+    pub fn combine(&mut self, fold: &RowFold, more: &RowPiece) {
+        self.counts[0] += more.counts[0];
+        if !self.acc.is_empty() {
+            fold.combine(&mut self.acc, &more.acc);
+        }
+    }
+    /// Takes the place of what there is of `row` here.
+    pub fn put(&mut self, fold: &RowFold, row: usize, one: &RowPiece) {
+        let (at, stride) = (row - self.start, fold.stride());
+        self.acc[at * stride..(at + 1) * stride].copy_from_slice(&one.acc);
+        self.counts[at] = one.counts[0];
     }
     /// Folds a value of row `row` against row `other`.
     pub fn absorb(&mut self, fold: &RowFold, row: usize, other: usize, value: &[f64]) {

@@ -2,7 +2,9 @@
 
 pub mod cell;
 pub mod curve;
+pub mod reach;
 mod shape;
 
 pub use cell::Cell;
+pub use reach::{Reach, Windows};
 pub use shape::{Cells, Space};

@@ -187,6 +187,44 @@ impl<T: Real> Rows<T> {
         }
         out
     }
+    /// Room for `count` rows of x, one after another.
+    pub fn room(low: &Lowered, count: usize) -> Self {
+        let (streams, attrs) = (low.streams[0].len(), low.attrs[0].len());
+        let mut out = Self::empty(low.dim, streams, attrs);
+        out.rows = Held::Own(Block::zeros(count * streams * low.dim));
+        out.row_attrs = vec![T::default(); count * attrs];
+        out
+    }
+    /// Room for `blocks` of rows of y, as strips of `lanes` lanes.
+    pub fn room_in_strips(low: &Lowered, lanes: usize, blocks: usize) -> Self {
+        Self::empty(low.dim, low.streams[1].len(), low.attrs[1].len()).with_strips(lanes, blocks)
+    }
+    /// Takes rows `ids` of hoisted `values`, one after another, in place of what it had.
+    pub fn take(&mut self, values: &[f64], ids: &[u32]) {
+        let (wide, attrs) = (self.streams * self.dim, self.attrs);
+        let Held::Own(rows) = &mut self.rows else { return };
+        for (at, id) in ids.iter().enumerate() {
+            let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
+            rows[at * wide..][..wide].iter_mut().zip(row).for_each(|(o, v)| *o = T::of(*v));
+            self.row_attrs[at * attrs..][..attrs].iter_mut().zip(&row[wide..]).for_each(|(o, v)| *o = T::of(*v));
+        }
+    }
+    /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last strip behind them repeat the
+    /// last of them.
+    pub fn take_in_strips(&mut self, values: &[f64], ids: &[u32]) {
+        let (wide, attrs, lanes) = (self.streams * self.dim, self.attrs, self.lanes);
+        let end = ids.len().next_multiple_of(lanes).min(self.strips.len().max(self.lane_attrs.len()));
+        for at in 0..end {
+            let Some(id) = ids.get(at).or(ids.last()) else { return };
+            let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
+            // By block, strip and component: strips of a block follow one another.
+            let to = &mut self.strips[at / lanes * lanes * wide + at % lanes..];
+            row[..wide].iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
+            let (block, lane) = (at / BLOCK, at % BLOCK);
+            let numbers = row[wide..].iter().enumerate();
+            numbers.for_each(|(a, v)| self.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v));
+        }
+    }
     /// No rows.
     pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
         let (strips, lane_attrs) = (Block::zeros(0), Block::zeros(0));
@@ -231,6 +269,7 @@ impl<T: Real> Rows<T> {
         &self.strips.as_chunks().0[(block * self.streams + number) * self.dim..][..self.dim]
     }
     /// Component `k` of hoisted vector `number` of the lanes of `block`.
+    #[inline(always)]
     pub fn component(&self, number: usize, block: usize, k: usize, to: &mut [f64; BLOCK]) {
         let strips = self.block(block).chunks((self.streams * self.dim * self.lanes).max(1));
         for (to, strip) in to.chunks_mut(self.lanes).zip(strips) {

@@ -4,6 +4,7 @@ use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
 use super::values::{NO_ACCESS, access, width};
 use super::{fill, loads, type_name};
 use std::fmt::Write;
+use zipfold_core::fold::{Axis, Fold};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
@@ -363,9 +364,24 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
     let skip = if job.nan == NanPolicy::Skip { "nan++; continue;" } else { "" };
     let first = "if (i < nan_i || (i == nan_i && j < nan_j)) { nan_i = i; nan_j = j; }";
     if !tests.is_empty() {
-        let _ = writeln!(out, "if ({}) {{ {first} {skip} }}", tests.join(" || "));
+        let hidden = outside(job, roots).map_or_else(String::new, |outside| format!(" && !({outside})"));
+        let _ = writeln!(out, "if (({}){hidden}) {{ {first} {skip} }}", tests.join(" || "));
     }
     out
+}
+
+/// That one of several axes of a histogram leaves a cell out, so that a NaN on another is not looked at.
+fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
+    let [Fold::Histogram(f)] = job.folds.as_slice() else { return None };
+    let literal = |v: f64| super::expression::literal(v, Precision::F64);
+    let one = |axis: &Axis| {
+        let RootText::Numbers(n) = &roots[axis.root] else { return None };
+        let beyond = if axis.closed { ">" } else { ">=" };
+        let (first, last) = (literal(axis.compared[0]), literal(axis.compared[axis.bins()]));
+        Some(format!("(double){0} < {first} || (double){0} {beyond} {last}", n[0]))
+    };
+    let tests: Vec<String> = f.axes.iter().filter_map(one).collect();
+    (f.axes.len() > 1).then(|| tests.join(" || "))
 }
 
 /// Cells of the panel that are none of the space: all of them.

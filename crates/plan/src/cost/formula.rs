@@ -5,6 +5,7 @@ use super::{Term, Work};
 use zipfold_core::Job;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
+use zipfold_core::space::cell::Image;
 
 /// Operations by class, of one vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,14 +36,18 @@ const fn call(calls: [f64; 2]) -> Mix {
     Mix { plain: 0.0, divisions: 0.0, calls }
 }
 
-/// Operations of a minimum image of one component.
+/// Operations of a minimum image of one component, in boxes with right angles and in oblique ones.
 const IMAGE: Mix = plain(5.0);
+const OBLIQUE: Mix = plain(50.0);
 
 fn of_node(job: &Job, id: Id) -> Mix {
     match job.low.formula.node(id) {
         Node::Unary(op, _) => unary(*op),
         Node::Binary(op, _, b) => binary(*op, job.low.formula.constant(*b)),
-        Node::Delta | Node::DeltaAt(_) if job.low.periodic => IMAGE,
+        Node::Delta | Node::DeltaAt(_) if job.low.periodic => {
+            let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
+            if oblique { OBLIQUE } else { IMAGE }
+        }
         Node::UserReduce { .. } => plain(2.0),
         _ => plain(1.0),
     }
@@ -64,11 +69,18 @@ fn binary(op: Binary, constant: Option<f64>) -> Mix {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
+        Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => whole(constant.unwrap_or(1.0)),
         Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
         Binary::Pow => call(rates::POWER),
         Binary::Atan2 => call(rates::OTHER),
         _ => plain(1.0),
     }
+}
+
+/// A whole power by products, which single precision takes a number at a time.
+fn whole(p: f64) -> Mix {
+    let divisions = if p < 0.0 { 1.0 } else { 0.0 };
+    Mix { plain: 1.0 + 1.5 * p.abs().max(1.0).log2(), divisions, calls: [0.0, rates::WHOLE] }
 }
 
 /// Operations of a recognised reduction where the formula's own code computes it; in single precision a product and its

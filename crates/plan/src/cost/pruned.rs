@@ -1,7 +1,7 @@
 //! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
 
 use super::{Term, Work, formula, rates};
-use crate::prune::Mesh;
+use crate::prune::{Grid, Mesh};
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
 use zipfold_core::pair::bounds::Bounds;
@@ -104,7 +104,24 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
             work.shared("counting", work.cells as f64 * mesh.below * (rates::MESH[3] + summed(work.job))),
         ];
     }
+    if let Some(grid) = &work.prune.grid {
+        return cells(work, grid, pairs);
+    }
     vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]
+}
+
+/// Folds by row of pairs that a grid of cells finds.
+fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
+    let rows = (work.job.space.n + if work.job.y.is_some() { work.job.space.m } else { 0 }) as f64;
+    let within = pairs * grid.within / grid.evaluated.max(f64::MIN_POSITIVE);
+    let [placed, gathered, looked, kept] = rates::GRID;
+    let folds: f64 = work.job.folds.iter().map(|f| if let Fold::Rows(f) = f { f.width as f64 } else { 1.0 }).sum();
+    vec![
+        work.shared("placing rows in cells", rows * placed),
+        work.shared("gathering neighbours", pairs / grid.together * gathered),
+        work.shared("pairs within reach", pairs * (formula::vector(work) / work.lanes() + looked)),
+        work.shared("folding values", within * folds * kept),
+    ]
 }
 
 /// Rows sorted along the curve; the sides at the same time.

@@ -96,6 +96,8 @@ pub const LOG: [f64; 2] = [7.0, 1.6];
 pub const OTHER: [f64; 2] = [12.0, 12.0];
 /// See [`EXP`].
 pub const POWER: [f64; 2] = [85.0, 20.0];
+/// Cycles of a whole power beyond the fourth in single precision, a lane; an estimate, not measured alone.
+pub const WHOLE: f64 = 2.0;
 /// Components of a loop that generated code writes out.
 pub const WRITTEN_OUT: usize = 4;
 /// Cycles of a power of some halves, by a root and a division, or in single precision a reciprocal root, a lane.
@@ -128,6 +130,8 @@ pub const ENDS: [f64; 3] = [250.0, 30.0, 3.0];
 pub const EXTREMES: f64 = 1.0;
 /// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row placed, a pair counted.
 pub const MESH: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
+/// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at, a value folded.
+pub const GRID: [f64; 4] = [400.0, 60.0, 3.0, 25.0];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
 /// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds

@@ -183,8 +183,9 @@ fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
     let cut = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit);
     let open = |spans: &&Vec<Span>| {
-        let unknown = spans.iter().any(|s| !s.is_known());
-        !far(spans) && (cut(spans) || unknown || !job.folds.iter().all(|fold| settled(fold, spans)))
+        let known = spans.iter().all(|s| s.is_known());
+        let done = |fold: &Fold| is_outside(fold, spans) || (known && settled(fold, spans));
+        !far(spans) && (cut(spans) || !job.folds.iter().all(done))
     };
     found.iter().filter(open).count() as f64
 }
@@ -197,6 +198,17 @@ fn settled(fold: &Fold, spans: &[Span]) -> bool {
         // With other folds beside them, the best of a row are looked for everywhere.
         _ => false,
     }
+}
+
+/// Whether one of several axes leaves all pairs out.
+fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
+    let Fold::Histogram(f) = fold else { return false };
+    let outside = |a: &zipfold_core::fold::Axis| {
+        let s = spans[a.root];
+        let at = a.place(s.lo);
+        s.is_known() && at == a.place(s.hi) && (at == 0 || at > a.bins())
+    };
+    f.axes.len() > 1 && f.axes.iter().any(outside)
 }
 
 fn one_cell(f: &Histogram, spans: &[Span]) -> bool {

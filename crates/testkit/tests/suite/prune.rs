@@ -276,3 +276,228 @@ fn meshes_of_columns() {
     let refused = zipfold::plan::choose(&job.unwrap(), &zipfold::cpu::detect(2, 1 << 32), &settings).unwrap_err();
     assert!(refused.to_string().contains("--set mesh"), "{refused}");
 }
+
+/// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the bits of a run that looks at
+/// every pair.
+#[test]
+fn folds_by_row_within_a_cut_off() {
+    let mut lcg = Lcg::new(89);
+    let (mut left, mut all) = (0, 0);
+    let ops = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"];
+    let formulas = [
+        "1 / (0.1 + sum((x - y)^2))",
+        "(x - y) / (0.1 + sum((x - y)^2))",
+        "sum(abs(x - y)) - 0.5",
+        "log(sum((x - y)^2) - 0.01)",
+        "x[0] - 2 * y[0]",
+    ];
+    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    for turn in 0..600 {
+        let (op, formula) = (ops[turn % ops.len()], formulas[lcg.below(formulas.len())]);
+        let along = ["row", "all", "row"][lcg.below(3)];
+        let dim = 1 + lcg.below(4);
+        let mut problem = problem(&format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#), "euclidean");
+        problem.pair.metric = None;
+        problem.pair.formula = Some(formula.into());
+        problem.cells = spaces[lcg.below(spaces.len())];
+        problem.nan = [NanPolicy::Skip, NanPolicy::Propagate, NanPolicy::Error][lcg.below(3)];
+        problem.near = Some([0.05, 0.3, 0.8, 1.7, 5.0, 1e-200, 1e200][lcg.below(7)]);
+        let oblique = vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0];
+        problem.cell = match lcg.below(3) {
+            0 => (dim < 4).then(|| [3.0, 2.5, 7.0][..dim].to_vec()),
+            1 => (dim == 3).then_some(oblique),
+            _ => None,
+        };
+        let kind = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2][lcg.below(10)];
+        let few = [0, 1, 2, 3, 130];
+        let mut rows = || if lcg.below(4) == 0 { few[lcg.below(5)] } else { 150 + lcg.below(300) };
+        let (n, m) = (rows(), rows());
+        let x = table(&mut lcg, kind, n, dim);
+        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, m, dim));
+        let others = if y.is_some() { m } else { n };
+        let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax") && (op == "softmax" || lcg.below(2) == 0);
+        let wide = if op == "logsumexp" || formula.starts_with('(') { 1 } else { 1 + lcg.below(2) };
+        let weights = weighs.then(|| {
+            let one = |n: usize| Table::f64(n, wide, (0..n * wide).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
+            [one(n), one(others)]
+        });
+        let Ok(job) = describe(&problem, Data { x, y, weights: vec![weights] }) else { continue };
+        if zipfold::plan::prune::mode(&job).is_none() {
+            continue;
+        }
+        let what = format!(
+            "turn {turn} {op} {along} {formula} {:?} {n} x {others} kind {kind} near {:?} box {:?} {:?}",
+            problem.cells, problem.near, problem.cell, problem.nan
+        );
+        if problem.nan == NanPolicy::Error && oracle::run(&job).unwrap().tally.first_nan.is_some() {
+            let plan =
+                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &pruned("scalar", 2, 0, None).settings);
+            run(&problem, &job, plan.unwrap(), &Target::Memory, &pruned("scalar", 2, 0, None)).unwrap_err();
+            continue;
+        }
+        let [skipped, cells] = check(&problem, &job, &what);
+        if turn % 5 == 0 {
+            shares(&problem, &job, &what);
+        }
+        (left, all) = (left + skipped, all + cells);
+    }
+    assert!(left * 3 > all && all > 3_000_000, "{left} of {all}");
+}
+
+/// Several folds by row in one walk within a cut-off.
+#[test]
+fn several_folds_by_row_within_a_cut_off() {
+    let mut lcg = Lcg::new(97);
+    let folds =
+        ["sum", "mean", "count", "logsumexp", "argmax"].map(|op| format!(r#"{{ kind = "reduce", op = "{op}" }}"#));
+    for (turn, cells) in
+        [Cells::Square, Cells::Ordered, Cells::Triangle, Cells::Diagonal].into_iter().cycle().take(12).enumerate()
+    {
+        let mut problem = problem(&folds.join(","), "euclidean");
+        (problem.cells, problem.near) = (Some(cells), Some(0.4));
+        problem.cell = (turn % 3 == 0).then(|| vec![4.0, 4.0, 4.0]);
+        let x = table(&mut lcg, turn % 3, 700, 3);
+        let job = describe(&problem, Data { x, y: None, weights: vec![None; folds.len()] }).unwrap();
+        check(&problem, &job, &format!("{cells:?} {turn}"));
+    }
+}
+
+/// Histograms that the points kernels do not count: several axes, other values, weights, spaces and boxes, with a cut-off and
+/// without, by a grid and by boxes.
+#[test]
+fn grids_of_histograms() {
+    let mut lcg = Lcg::new(101);
+    let rp = r#"{ value = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)", edges = [0.05, 0.1, 0.3, 0.6] }"#;
+    let axes = [
+        format!(r#"[{rp}, {{ value = "abs(x[2] - y[2])", bins = 4, range = [0.0, 0.8] }}]"#),
+        format!(r#"[{rp}, {{ value = "x[2] - y[2]", bins = 4, range = [-0.5, 0.8] }}]"#),
+        r#"[{ bins = 6, range = [0.0, 0.6] }, { value = "abs(x[2] - y[2]) / norm(x - y)", bins = 5, range = [0.0, 1.0] }]"#.into(),
+        r#"[{ bins = 3, range = [0.2, 0.7] }, { value = "x[0] + y[0]", edges = [0.0, 1.0, 9.0] }, { value = "y[1]", bins = 2, range = [0.0, 2.0] }]"#.into(),
+        r#"[{ value = "sum(abs(x - y))", bins = 7, range = [0.1, 0.9] }]"#.into(),
+        r#"[{ value = "max(abs(x - y)) + 2 * abs(x[0] - y[0])", bins = 3, range = [0.0, 1.0] }]"#.into(),
+        r#"[{ value = "log(sum((x - y)^2))", bins = 3, range = [-2.0, 1.0] }, { bins = 2, range = [0.0, 1.5] }]"#.into(),
+    ];
+    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let (mut grids, mut sum) = (0, [0, 0]);
+    for turn in 0..220 {
+        let axes = &axes[turn % axes.len()];
+        let rest = ["", ", weights = \"w\"", ", mean = true", ", closed = \"half-open\""][lcg.below(4)];
+        let fold = format!(r#"{{ kind = "histogram", axes = {axes}{rest} }}"#);
+        let mut problem = problem(&fold, "euclidean");
+        problem.cells = spaces[lcg.below(spaces.len())];
+        problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
+        problem.near = (lcg.below(4) == 0).then_some(0.5);
+        problem.cell = match lcg.below(3) {
+            0 => Some(vec![3.0, 2.5, 7.0]),
+            1 => Some(vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0]),
+            _ => None,
+        };
+        let kind = [0, 1, 2, 3, 0, 4, 5, 6][lcg.below(8)];
+        let n = [0, 1, 2, 200 + lcg.below(300), 300 + lcg.below(300)][lcg.below(5)];
+        let x = table(&mut lcg, kind, n, 3);
+        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, 280, 3));
+        let m = if problem.cells.is_none() { 280 } else { n };
+        let weights = weights(&problem, n, m);
+        let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
+        if zipfold::plan::prune::mode(&job).is_none() {
+            continue;
+        }
+        let what = format!(
+            "turn {turn} {:?} kind {kind} {n} x {m} near {:?} box {:?} {fold}",
+            problem.cells, problem.near, problem.cell
+        );
+        let [left_out, all] = check(&problem, &job, &what);
+        sum = [sum[0] + left_out, sum[1] + all];
+        if turn % 5 == 0 {
+            shares(&problem, &job, &what);
+        }
+        let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
+        let plan = |options: &Options<'_>| {
+            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap()
+        };
+        grids += usize::from(plan(&options).prune.grid.is_some());
+        options.settings.insert("mesh".into(), "off".into());
+        assert!(plan(&options).prune.grid.is_none());
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = outcome(&problem, &job, &options).0;
+        let odd = difference(&of_output(&job.folds[0], &got[0]), &wanted[0], same);
+        assert!(odd.is_none(), "{what} by boxes: {}", odd.unwrap_or_default());
+    }
+    assert!(grids > 80 && sum[0] * 3 > sum[1], "{grids} grids, {sum:?}");
+}
+
+/// A NaN on one of several axes is not looked at where another leaves the pair out.
+#[test]
+fn nan_of_pairs_that_another_axis_leaves_out() {
+    let fold = |from: f64| {
+        format!(
+            r#"{{ kind = "histogram", axes = [{{ bins = 2, range = [{from}, 1.0] }}, {{ value = "abs(x[0] - y[0]) / norm(x - y)", bins = 2, range = [0.0, 1.0] }}] }}"#
+        )
+    };
+    // The first two are one point: 0 / 0 on the second axis.
+    let x = Table::f64(4, 2, vec![0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 9.0]).unwrap();
+    for set in [vec![], vec![("prune", "on")], vec![("prune", "on"), ("mesh", "off")], vec![("family", "vm")]] {
+        let mut options = plain(isas().pop().unwrap(), 1, 0).options();
+        set.iter().for_each(|(key, value)| drop(options.settings.insert(key.to_string(), value.to_string())));
+        let plan =
+            |job: &Job| zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+        let problem_from = |from| problem(&fold(from), "euclidean");
+        let data = || Data { x: x.clone(), y: None, weights: vec![None] };
+        let left_out = describe(&problem_from(0.1), data()).unwrap();
+        let (outputs, tally) = outcome(&problem_from(0.1), &left_out, &options);
+        let counts = &of_output(&left_out.folds[0], &outputs[0])[0].1;
+        let (all, outside) = (counts.iter().sum::<f64>(), counts[counts.len() - 1]);
+        assert_eq!((all, outside, tally.first_nan), (6.0, 4.0, None), "{set:?}");
+        let taken_in = describe(&problem_from(0.0), data()).unwrap();
+        let e = run(&problem_from(0.0), &taken_in, plan(&taken_in), &Target::Memory, &options).unwrap_err();
+        assert!(e.to_string().contains("NaN"), "{set:?} {e}");
+    }
+}
+
+/// Sums of formulas that are 0 beyond a limit look at near pairs alone, with the bits of a run that looks at every pair.
+#[test]
+fn sums_of_formulas_that_vanish() {
+    let mut lcg = Lcg::new(103);
+    let formulas = [
+        "if(sum((x - y)^2) < 0.3, 1 / (0.1 + sum((x - y)^2)), 0)",
+        "if(norm(x - y) <= 0.5 and x[0] > 1, log(sum((x - y)^2)), 0)",
+        "if(sum((x - y)^2) < 0.3, 1 / (0.1 + sum((x - y)^2)), 0) * (x - y)",
+        "2 * if(max(abs(x - y)) < 0.4, x[0] - 2.5, 0) - if(sum(abs(x - y)) < 0.6, y[0] * 3, 0)",
+    ];
+    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let (mut left, mut all, mut grids) = (0, 0, 0);
+    for turn in 0..160 {
+        let formula = formulas[turn % formulas.len()];
+        let op = ["sum", "mean"][lcg.below(2)];
+        let along = ["row", "all"][lcg.below(2)];
+        let dim = 2 + lcg.below(2);
+        let mut problem = problem(&format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#), "euclidean");
+        problem.pair.metric = None;
+        problem.pair.formula = Some(formula.into());
+        problem.cells = spaces[lcg.below(spaces.len())];
+        problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
+        problem.cell = match lcg.below(3) {
+            0 => Some([3.0, 2.5, 7.0][..dim].to_vec()),
+            1 => (dim == 3).then(|| vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0]),
+            _ => None,
+        };
+        let (n, m) = ([1, 2, 260, 450][lcg.below(4)], 300);
+        let kind = [0, 1, 2, 3, 6][lcg.below(5)];
+        let x = table(&mut lcg, kind, n, dim);
+        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, m, dim));
+        let others = if y.is_some() { m } else { n };
+        let weights = (op == "sum" && lcg.below(3) == 0).then(|| {
+            let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
+            [one(n), one(others)]
+        });
+        let Ok(job) = describe(&problem, Data { x, y, weights: vec![weights] }) else { continue };
+        if zipfold::plan::prune::mode(&job).is_none() {
+            continue;
+        }
+        grids += 1;
+        let what = format!("turn {turn} {op} {along} {formula} {:?} {n} kind {kind} {:?}", problem.cells, problem.cell);
+        let [skipped, cells] = check(&problem, &job, &what);
+        (left, all) = (left + skipped, all + cells);
+    }
+    assert!(grids > 60 && left * 3 > all, "{grids} grids, {left} of {all}");
+}

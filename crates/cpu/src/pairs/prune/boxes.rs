@@ -49,7 +49,7 @@ const SMALL_LEAF: usize = 32;
 impl<'j> Boxes<'j> {
     /// Sorts and boxes the rows of `job`; none where it cannot be pruned.
     pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
-        let mode = prune::mode(job)?;
+        let mode = prune::mode(job).filter(|_| prune::takes_boxes(job))?;
         let low = &job.low;
         let bounds = Bounds::new(low, job.cell.as_ref())?;
         let (x, y) = rayon::join(

@@ -2,12 +2,16 @@
 //! tell enough of. What is left is evaluated as ever.
 //!
 //! Tiles are over the *sorted* rows, so that shares, checkpoints and threads work as without pruning. Only folds whose
-//! answer does not depend on the order of pairs are pruned ([`zipfold_plan::prune::mode`]), so it has the same bits.
+//! answer does not depend on the order of pairs are pruned ([`zipfold_plan::prune::mode`]), and folds by row of the pairs within a
+//! cut-off, whose values are put into the order of the columns as given; so the answer has the same bits.
 
+mod binned;
 mod boxes;
 mod form;
+mod grid;
 mod limits;
 mod meshes;
+mod near;
 mod nearby;
 mod sheet;
 mod tree;
@@ -17,6 +21,7 @@ mod walk;
 use super::engine::{Sink, UnitState};
 use boxes::Boxes;
 use meshes::Meshes;
+use near::Near;
 use std::sync::atomic::AtomicBool;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::{Plan, Tile};
@@ -28,11 +33,18 @@ pub enum Pruned<'j> {
     Boxes(Box<Boxes<'j>>),
     /// Distances between the columns of a mesh.
     Mesh(Box<Meshes<'j>>),
+    /// Folds by row of the pairs within a cut-off, by a grid of cells.
+    Near(Box<Near<'j>>),
 }
 
 impl<'j> Pruned<'j> {
     /// Sorts the rows of `job`; none where it cannot be pruned.
     pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
+        if plan.prune.grid.is_some()
+            && let Some(near) = Near::load(job, plan)
+        {
+            return Some(Pruned::Near(Box::new(near)));
+        }
         let mesh = plan.prune.mesh.and_then(|mesh| Meshes::load(job, plan, mesh.parts));
         match mesh {
             Some(mesh) => Some(Pruned::Mesh(Box::new(mesh))),
@@ -44,6 +56,7 @@ impl<'j> Pruned<'j> {
         match self {
             Pruned::Boxes(boxes) => boxes.order(side),
             Pruned::Mesh(mesh) => mesh.order(side),
+            Pruned::Near(near) => near.order(),
         }
     }
     /// Folds the cells of consecutive `tiles` of sorted rows.
@@ -54,6 +67,7 @@ impl<'j> Pruned<'j> {
         match self {
             Pruned::Boxes(boxes) => boxes.run(tiles, sink, stop),
             Pruned::Mesh(mesh) => mesh.run(tiles, stop),
+            Pruned::Near(near) => near.run(tiles, stop),
         }
     }
 }

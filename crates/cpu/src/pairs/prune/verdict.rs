@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, Histogram, RowFold, RowOp, Select};
+use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, Select};
 use zipfold_core::pair::bounds::Bounds;
 use zipfold_core::pair::interval::Span;
 
@@ -62,11 +62,13 @@ impl<'j> Judge<'j> {
             }
         }
         let known = (0..job.low.formula.roots.len()).all(|root| bounds.root(root).at(lane).is_known());
-        if !known {
-            return Verdict::Evaluate;
-        }
         for (at, fold) in job.folds.iter().enumerate() {
             let whole = match fold {
+                // One axis that leaves all pairs out says enough, whatever the values of others.
+                Fold::Histogram(f) if is_outside(f, |root| bounds.root(root).at(lane)) => {
+                    Some(Whole::Cell(f.cells() - 1, false))
+                }
+                _ if !known => None,
                 Fold::Histogram(f) => histogram(f, |root| bounds.root(root).at(lane)),
                 Fold::Select(f) => select(f, bounds.root(f.root).at(lane)),
                 Fold::Nearest(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at)),
@@ -118,6 +120,16 @@ fn select(f: &Select, s: Span) -> Option<Whole> {
         return Some(Whole::Nothing);
     }
     (s.must() && f.value.is_none()).then_some(Whole::All)
+}
+
+/// Whether one of several axes leaves all pairs out.
+fn is_outside(f: &Histogram, root: impl Fn(usize) -> Span) -> bool {
+    let outside = |axis: &Axis| {
+        let s = root(axis.root);
+        let [a, b] = [s.lo, s.hi].map(|v| axis.place(v));
+        s.is_known() && a == b && (a == 0 || a > axis.bins())
+    };
+    f.axes.len() > 1 && f.axes.iter().any(outside)
 }
 
 /// One cell for all values, unless weights or means inside the grid need them one by one.

@@ -376,7 +376,10 @@ impl<'e, 'j> Walk<'e, 'j> {
         let first = leaf * self.pruned.tree.leaf;
         let values = &self.scratch;
         let lanes = run.start - first..run.end - first;
-        let nan_at = |l: usize| values.all().iter().any(|v| v[l].is_nan());
+        let nan_at = |l: usize| {
+            let is_nan = |root: usize| values.root(root).iter().any(|v| v[l].is_nan());
+            job.folds.iter().any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
+        };
         let clean = !values.all().iter().any(|v| v[lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
         let near = job.near_root.zip(job.space.near_square());
         if clean && near.is_none() {

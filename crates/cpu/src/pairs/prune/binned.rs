@@ -1,0 +1,213 @@
+//! Histograms of pairs whose rows lie in a grid: values of rows within reach are computed as ever, those that an axis leaves out
+//! are told by vectors, and the rest placed in bins.
+
+use super::near::{BLOCKS, Near, ROWS};
+use crate::pairs::engine::UnitState;
+use crate::pairs::vm::{Scratch, Vm};
+use crate::pairs::zips;
+use crate::simd::{Element, Kernel, Lanes};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use zipfold_core::fold::{BLOCK, Histogram, HistogramState, State, Tally};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Cells, Error, Result};
+use zipfold_plan::Tile;
+
+/// Values of a root from `lo` to `hi` count.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    root: usize,
+    lo: f64,
+    hi: f64,
+}
+
+/// One unit on its way.
+pub struct Binned<'e, 'j> {
+    near: &'e Near<'j>,
+    fold: &'j Histogram,
+    vm: Vm<'j, f64>,
+    scratch: Scratch<f64>,
+    limits: Vec<Limit>,
+    state: HistogramState,
+    tally: Tally,
+    found: Vec<u32>,
+    /// Sorted places of the columns of a block.
+    ranks: Vec<u32>,
+    marks: Box<[u8; BLOCK]>,
+}
+
+impl<'e, 'j> Binned<'e, 'j> {
+    /// Counts the cells of consecutive `tiles` of sorted rows, each against all columns.
+    ///
+    /// # Errors
+    /// `Interrupted` when told to stop.
+    pub fn run(
+        near: &'e Near<'j>,
+        fold: &'j Histogram,
+        tiles: &[Tile],
+        stop: Option<&AtomicBool>,
+    ) -> Result<UnitState> {
+        let vm = near.vm();
+        let scratch = vm.scratch();
+        let limit = |axis: &zipfold_core::fold::Axis| {
+            let (first, last) = (axis.compared[0], axis.compared[axis.bins()]);
+            // What is under the only axis is counted there.
+            let lo = if fold.axes.len() > 1 { first } else { f64::NEG_INFINITY };
+            Limit { root: axis.root, lo, hi: if axis.closed { last } else { last.next_down() } }
+        };
+        let mut walk = Binned {
+            near,
+            fold,
+            vm,
+            scratch,
+            limits: fold.axes.iter().map(limit).collect(),
+            state: HistogramState::new(fold),
+            tally: Tally::default(),
+            found: vec![],
+            ranks: vec![],
+            marks: Box::new([0; BLOCK]),
+        };
+        near.groups(tiles, stop, |rows| walk.group(rows))?;
+        walk.tally.counted -= walk.tally.nan;
+        let outside = walk.tally.counted.checked_sub(walk.state.total());
+        let outside = outside.ok_or_else(|| Error::internal("more pairs in a histogram than were counted"))?;
+        // What was not placed is over the last edge, or over all of several axes.
+        if let Some(last) = walk.state.counts.last_mut() {
+            *last += outside;
+        }
+        Ok(UnitState { states: vec![State::Histogram(walk.state)], tally: walk.tally })
+    }
+    /// Sorted rows of one cell.
+    fn group(&mut self, rows: Range<usize>) {
+        let near = self.near;
+        let mut found = std::mem::take(&mut self.found);
+        near.grid.near(&rows, &mut found);
+        let half = near.job.space.is_half();
+        if half {
+            found.retain(|row| near.ranks[*row as usize] as usize >= rows.start);
+        }
+        for start in rows.clone().step_by(ROWS) {
+            let rows = start..rows.end.min(start + ROWS);
+            self.vm.x.take(&near.x.values, &near.order()[rows.clone()]);
+            let mut counted = [0u64; ROWS];
+            for columns in found.chunks(BLOCKS * BLOCK) {
+                self.vm.y.take_in_strips(&near.y.values, columns);
+                self.scratch.forget(0);
+                for (block, columns) in columns.chunks(BLOCK).enumerate() {
+                    self.ranks.clear();
+                    if near.job.space.is_self() {
+                        self.ranks.extend(columns.iter().map(|row| near.ranks[*row as usize]));
+                    }
+                    for (at, counted) in counted[..rows.len()].iter_mut().enumerate() {
+                        self.vm.eval(&mut self.scratch, at, rows.len(), block, &(0..columns.len()));
+                        *counted += self.take(rows.start + at, columns);
+                    }
+                }
+            }
+            for (row, counted) in rows.clone().zip(counted) {
+                self.close(row, counted, found.len() as u64);
+            }
+        }
+        self.found = found;
+    }
+    /// Places the values of sorted `row` in bins; how many of the columns lie within the cut-off.
+    fn take(&mut self, row: usize, columns: &[u32]) -> u64 {
+        let near = self.near;
+        let isa = zips::isa(near.isa);
+        let marks = &mut self.marks[..columns.len()];
+        mark_space(near.job.space.cells, row as u32, &self.ranks, marks);
+        let within = match near.limit {
+            None => 0,
+            Some((root, limit)) => {
+                let of = [Limit { root, lo: f64::NEG_INFINITY, hi: limit }];
+                f64::dispatch(isa, Mark { scratch: &self.scratch, limits: &of, marks: &mut *marks });
+                marks.iter().map(|m| u64::from(*m)).sum()
+            }
+        };
+        let i = near.order()[row] as usize;
+        // A row against itself is often 0 / 0.
+        if any_nan(self.scratch.all(), marks) {
+            self.take_one_by_one(i, columns);
+            return within;
+        }
+        f64::dispatch(isa, Mark { scratch: &self.scratch, limits: &self.limits, marks: &mut *marks });
+        // Every lane is written where the next one that counts goes.
+        let mut lanes = [0u8; BLOCK + 1];
+        let mut count = 0;
+        for (lane, mark) in marks.iter().enumerate() {
+            lanes[count] = lane as u8;
+            count += usize::from(*mark);
+        }
+        for lane in &lanes[..count] {
+            let lane = usize::from(*lane);
+            self.state.absorb(self.fold, i, columns[lane] as usize, |root| self.scratch.root(root)[0][lane]);
+        }
+        within
+    }
+    /// Where some values are NaN.
+    fn take_one_by_one(&mut self, i: usize, columns: &[u32]) {
+        let near = self.near;
+        for (lane, j) in columns.iter().enumerate().filter(|(lane, _)| self.marks[*lane] != 0) {
+            let value = |root: usize| self.scratch.root(root)[0][lane];
+            let is_nan = |root: usize| value(root).is_nan();
+            if near.job.folds[0].meets_nan(is_nan, value) {
+                let (a, b) = (i as u64, u64::from(*j));
+                let cell = if near.job.space.is_half() { (a.min(b), a.max(b)) } else { (a, b) };
+                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |first| first.min(cell)));
+                if near.job.nan == NanPolicy::Skip {
+                    self.tally.nan += 1;
+                    continue;
+                }
+            }
+            self.state.absorb(self.fold, i, *j as usize, value);
+        }
+    }
+    /// Counts what is left of a sorted row, of so many columns that were looked at.
+    fn close(&mut self, row: usize, within: u64, looked: u64) {
+        let all = self.near.job.space.count(&(row..row + 1), &(0..self.near.job.space.m));
+        let looked = looked.min(all);
+        match self.near.limit {
+            None => self.tally.counted += all,
+            Some(_) => {
+                self.tally.counted += within;
+                self.tally.far += all - within;
+            }
+        }
+        self.tally.skipped += all - looked.max(within);
+    }
+}
+
+/// Marks the columns, by their sorted places, that a sorted row meets in the space.
+fn mark_space(cells: Cells, row: u32, ranks: &[u32], marks: &mut [u8]) {
+    match cells {
+        Cells::Cross | Cells::Square => marks.fill(1),
+        Cells::Triangle => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank > row)),
+        Cells::Diagonal => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank >= row)),
+        Cells::Ordered => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank != row)),
+    }
+}
+
+/// Whether a value of a marked lane is NaN.
+fn any_nan(values: &[[f64; BLOCK]], marks: &[u8]) -> bool {
+    values.iter().any(|v| v.iter().zip(marks).fold(false, |any, (v, mark)| any | (v.is_nan() & (*mark != 0))))
+}
+
+/// Takes the mark of lanes whose values are beyond a limit.
+struct Mark<'a> {
+    scratch: &'a Scratch<f64>,
+    limits: &'a [Limit],
+    marks: &'a mut [u8],
+}
+
+impl Kernel<f64> for Mark<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, _: S) {
+        for limit in self.limits {
+            let values = &self.scratch.root(limit.root)[0][..self.marks.len()];
+            for (mark, v) in self.marks.iter_mut().zip(values) {
+                *mark &= u8::from(*v >= limit.lo) & u8::from(*v <= limit.hi);
+            }
+        }
+    }
+}

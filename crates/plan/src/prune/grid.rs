@@ -1,0 +1,59 @@
+//! The grid of cells in which folds by row look for the pairs within a cut-off, and what it would leave: by a sample of them.
+
+use super::estimate::picked;
+use serde::{Deserialize, Serialize};
+use zipfold_core::space::reach::Place;
+use zipfold_core::{Job, Table, Windows};
+
+/// Rows of x that are held against a sample of y.
+const QUERIES: usize = 128;
+/// How far rows of a cell look, in windows: to the next cell on either side, from anywhere in their own.
+const LOOK: f64 = 1.5;
+
+/// What a grid is expected to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// The share of pairs in cells that meet.
+    pub evaluated: f64,
+    /// The share of pairs within reach.
+    pub within: f64,
+    /// Rows of x that share a cell.
+    pub together: f64,
+}
+
+/// What a grid would leave of `job`; none where nothing bounds how far apart the rows of its pairs are.
+pub fn choose(job: &Job) -> Option<Grid> {
+    let reach = super::reach(job)?;
+    let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
+    let (x, y) = (sample(&windows, &job.x, QUERIES), sample(&windows, job.other(), usize::MAX));
+    let (mut looked, mut within, mut together, mut all) = (0u64, 0u64, 0u64, 0u64);
+    for x in &x {
+        for y in y.iter() {
+            let widest = |times: f64| (0..windows.len()).all(|k| windows.apart(k, x, y) <= times * windows.window(k));
+            all += 1;
+            looked += u64::from(widest(LOOK));
+            within += u64::from(widest(1.0));
+            together += u64::from(widest(0.5));
+        }
+    }
+    let share = |count: u64| count as f64 / all.max(1) as f64;
+    // The ball of a bound in its cube.
+    let ball = if reach.length.is_finite() { [1.0, 1.0, 0.785, 0.524][windows.len()] } else { 1.0 };
+    let others = 1.0 / job.space.m.max(1) as f64;
+    Some(Grid {
+        evaluated: share(looked).max(others),
+        within: share(within) * ball,
+        together: (share(together) * job.space.n as f64).max(1.0),
+    })
+}
+
+fn sample(windows: &Windows, table: &Table, most: usize) -> Vec<Place> {
+    let rows = picked(table.rows());
+    let step = rows.len().div_ceil(most).max(1);
+    let mut row = vec![0.0; table.width()];
+    let place = |at: &usize| {
+        table.row_into(*at, &mut row);
+        windows.place(&row)
+    };
+    rows.iter().step_by(step).filter_map(place).collect()
+}

@@ -1,0 +1,221 @@
+//! How far apart the rows of a job's pairs can be that count: those within a cut-off, those that no axis of a histogram leaves
+//! out, or those whose value is no zero.
+
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Fold, Histogram, RowOp};
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
+use zipfold_core::{Job, Precision, Reach, Table};
+
+/// What limits are wider than they are where their squares and roots are rounded.
+const WIDER: f64 = 1.0 + 1e-12;
+
+/// How far apart the rows of `job` can be that count, where that is known: a cut-off under folds by row, or edges of a histogram
+/// that the points kernels do not count.
+pub fn reach(job: &Job) -> Option<Reach> {
+    let countable = [job.space.n, job.space.m].iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
+    let dim = job.x.cols();
+    if !countable || dim == 0 || dim != job.low.dim || dim != job.other().cols() {
+        return None;
+    }
+    let near = job.space.near.filter(|near| job.near_root.is_some() && (near * near).is_finite());
+    let near = near.map(|near| Reach::ball(near, dim));
+    let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_half());
+    match job.folds.as_slice() {
+        folds if folds.iter().all(by_row) => near.or_else(|| of_conditions(job)),
+        [Fold::Histogram(_)] if near.is_some() => near,
+        [Fold::Histogram(h)] if job.near_root.is_none() && !crate::points::apply(job) => of_axes(job, h),
+        _ => None,
+    }
+}
+
+/// How far apart rows are that every axis of `h` takes in. Of one axis the others are over its last edge.
+fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
+    let mut limits = Limits::none(job);
+    for axis in &h.axes {
+        let (id, ends) = (job.low.formula.roots[axis.root], [axis.compared[0], axis.compared[axis.bins()]]);
+        limits.at_most(id, ends[1]);
+        if let (true, Some(k)) = (h.axes.len() > 1, limits.component(id)) {
+            limits.limit(k, ends[0].abs().max(ends[1].abs()));
+        }
+    }
+    let finite = |table: &Table| table.elements().is_finite();
+    (limits.reach.is_some() && finite(&job.x) && finite(job.other())).then_some(limits.reach)
+}
+
+/// How far apart rows are of which a sum takes more than zeros: those for which the condition of an `if(…, …, 0)` holds. In single
+/// precision sums have other bits than one value after another has, so they are not for it.
+fn of_conditions(job: &Job) -> Option<Reach> {
+    let sums = |f: &Fold| {
+        let Fold::Rows(f) = f else { return false };
+        let finite = |w: &Vec<f64>| w.iter().all(|w| w.is_finite());
+        let weights = f.weights.as_ref();
+        (f.op == RowOp::Sum && weights.is_none_or(finite)) || (f.op == RowOp::Mean && weights.is_none())
+    };
+    if job.near_root.is_some() || job.precision != Precision::F64 || !job.folds.iter().all(sums) {
+        return None;
+    }
+    let roots = job.folds.iter().map(|f| if let Fold::Rows(f) = f { f.root } else { 0 });
+    let reaches = roots.map(|root| vanishing(job, job.low.formula.roots[root])).collect::<Option<Vec<_>>>()?;
+    // Zero times a difference that overflows would be NaN.
+    let tame = |table: &Table| (0..table.elements().len()).all(|at| table.elements().get(at).abs() < 1e300);
+    reaches.into_iter().reduce(wider).filter(|reach| reach.is_some() && tame(&job.x) && tame(job.other()))
+}
+
+/// How far apart rows are whose value is no zero.
+fn vanishing(job: &Job, id: Id) -> Option<Reach> {
+    let formula = &job.low.formula;
+    let is_zero = |id: Id| formula.constant(id) == Some(0.0);
+    let is_finite = |id: Id| match formula.node(id) {
+        Node::Delta | Node::DeltaAt(_) | Node::Row(_) | Node::At(..) => true,
+        Node::Binary(Binary::Sub, a, b) => {
+            [a, b].iter().all(|id| matches!(formula.node(**id), Node::Row(_) | Node::At(..)))
+        }
+        _ => formula.constant(id).is_some_and(f64::is_finite),
+    };
+    match formula.node(id) {
+        Node::Select(condition, _, no) if is_zero(*no) => {
+            let mut limits = Limits::none(job);
+            limits.holds(*condition);
+            Some(limits.reach)
+        }
+        Node::Unary(Unary::Neg, a) => vanishing(job, *a),
+        Node::Binary(Binary::Mul, a, b) if is_finite(*b) => vanishing(job, *a),
+        Node::Binary(Binary::Mul, a, b) if is_finite(*a) => vanishing(job, *b),
+        Node::Binary(Binary::Add | Binary::Sub, a, b) => Some(wider(vanishing(job, *a)?, vanishing(job, *b)?)),
+        Node::Tuple(parts) => {
+            let parts = parts.iter().map(|part| vanishing(job, *part)).collect::<Option<Vec<_>>>()?;
+            parts.into_iter().reduce(wider)
+        }
+        _ => None,
+    }
+}
+
+/// What holds where either does.
+fn wider(a: Reach, b: Reach) -> Reach {
+    let components = a.components.iter().zip(&b.components).map(|(a, b)| a.max(*b)).collect();
+    Reach { length: a.length.max(b.length), components }
+}
+
+/// Limits of differences, as values of a formula imply them.
+struct Limits<'j> {
+    job: &'j Job,
+    reach: Reach,
+}
+
+impl<'j> Limits<'j> {
+    fn none(job: &'j Job) -> Self {
+        Limits { job, reach: Reach { length: f64::INFINITY, components: vec![f64::INFINITY; job.low.dim] } }
+    }
+    /// What it takes for a condition to hold.
+    fn holds(&mut self, condition: Id) {
+        match self.node(condition) {
+            Node::Binary(Binary::Lt | Binary::Le, a, b) => {
+                if let Some(most) = self.job.low.formula.constant(*b) {
+                    self.at_most(*a, most);
+                }
+            }
+            Node::Binary(Binary::And, a, b) => {
+                self.holds(*a);
+                self.holds(*b);
+            }
+            _ => {}
+        }
+    }
+    fn node(&self, id: Id) -> &'j Node {
+        self.job.low.formula.node(id)
+    }
+    fn limit(&mut self, k: usize, most: f64) {
+        self.reach.components[k] = self.reach.components[k].min(most);
+    }
+    /// What it takes for value `id` to be `most` or less.
+    fn at_most(&mut self, id: Id, most: f64) {
+        if most.is_nan() || most < 0.0 {
+            return;
+        }
+        match self.node(id) {
+            Node::Unary(Unary::Sqrt, a) => self.at_most(*a, most * most * WIDER),
+            Node::Unary(Unary::Abs, a) => {
+                if let Some(k) = self.component(*a) {
+                    self.limit(k, most);
+                }
+            }
+            Node::Binary(Binary::Mul, a, b) if a == b => {
+                if let Some(k) = self.component(*a) {
+                    self.limit(k, most.sqrt() * WIDER);
+                }
+            }
+            Node::Binary(Binary::Mul, a, b) => {
+                for (a, factor) in [(*a, *b), (*b, *a)] {
+                    if let Some(c) = self.job.low.formula.constant(factor).filter(|c| *c > 0.0) {
+                        self.at_most(a, most / c * WIDER);
+                    }
+                }
+            }
+            Node::Binary(Binary::Div, a, b) => {
+                if let Some(c) = self.job.low.formula.constant(*b).filter(|c| *c > 0.0) {
+                    self.at_most(*a, most * c * WIDER);
+                }
+            }
+            Node::Binary(Binary::Add, a, b) if self.is_magnitude(*a) && self.is_magnitude(*b) => {
+                self.at_most(*a, most);
+                self.at_most(*b, most);
+            }
+            Node::Binary(Binary::Max, a, b) => {
+                self.at_most(*a, most);
+                self.at_most(*b, most);
+            }
+            Node::Reduce(op @ (Reduce::Sum | Reduce::Max), body) => self.reduced(*op, *body, most),
+            _ => {}
+        }
+    }
+    /// A reduction of the magnitudes or squares of all components.
+    fn reduced(&mut self, op: Reduce, body: Id, most: f64) {
+        let most = match self.node(body) {
+            Node::Unary(Unary::Abs, a) if self.is_difference(*a) => most,
+            Node::Binary(Binary::Mul, a, b) if a == b && self.is_difference(*a) => most.sqrt() * WIDER,
+            _ => return,
+        };
+        if op == Reduce::Sum {
+            // Σ|d| is no less than the length.
+            self.reach.length = self.reach.length.min(most);
+        }
+        (0..self.job.low.dim).for_each(|k| self.limit(k, most));
+    }
+    /// Whether a value is never below zero.
+    fn is_magnitude(&self, id: Id) -> bool {
+        match self.node(id) {
+            Node::Unary(Unary::Abs | Unary::Sqrt, _) => true,
+            Node::Binary(Binary::Mul, a, b) => a == b || (self.is_magnitude(*a) && self.is_magnitude(*b)),
+            Node::Binary(Binary::Add | Binary::Max, a, b) => self.is_magnitude(*a) && self.is_magnitude(*b),
+            Node::Reduce(Reduce::Sum | Reduce::Max, body) => self.is_magnitude(*body),
+            _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
+        }
+    }
+    /// The component of which a number is the difference. That of the nearest image and that of rows as they are tell the same
+    /// rows apart, since coordinates are compared modulo the box.
+    fn component(&self, id: Id) -> Option<usize> {
+        let k = match self.node(id) {
+            Node::DeltaAt(k) => *k,
+            Node::Binary(Binary::Sub, a, b) => match (self.node(*a), self.node(*b)) {
+                (Node::At(Side::X, k), Node::At(Side::Y, l)) | (Node::At(Side::Y, k), Node::At(Side::X, l))
+                    if k == l =>
+                {
+                    *k
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        ((k as usize) < self.job.low.dim).then_some(k as usize)
+    }
+    /// Whether a vector is the difference of the rows.
+    fn is_difference(&self, id: Id) -> bool {
+        match self.node(id) {
+            Node::Delta => true,
+            Node::Binary(Binary::Sub, a, b) => {
+                matches!((self.node(*a), self.node(*b)), (Node::Row(s), Node::Row(t)) if s != t)
+            }
+            _ => false,
+        }
+    }
+}
