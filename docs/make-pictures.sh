@@ -13,9 +13,9 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/docs"
 cp "$(realpath "$ZIPFOLD")" "$work/bin/zipfold"
 cp -r data "$work/data"
-cp docs/*.toml "$work/docs/"
+cp docs/*.toml docs/*.bif "$work/docs/"
 sed -n '/^```sh$/,/^```$/p' README.md | grep -v '^```' |
-    sed 's/^cargo run --release -q -p zipfold-cli -- /zipfold /' >"$work/commands.sh"
+    sed 's/^cargo run --release -p zipfold-cli -- /zipfold /' >"$work/commands.sh"
 (cd "$work" && PATH="$work/bin:$PATH" bash -euo pipefail commands.sh)
 mkdir -p docs/pictures
 cp "$work"/*.svg docs/pictures/

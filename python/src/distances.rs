@@ -47,8 +47,8 @@ pub fn dense<'py>(
     };
     let problem = Problem {
         schema: SCHEMA,
-        x: Input { name: "x".into(), columns: None, hash: None },
-        y: y.map(|_| Input { name: "y".into(), columns: None, hash: None }),
+        x: Input::named("x"),
+        y: y.map(|_| Input::named("y")),
         pair: PairSpec { metric, formula, params: params(parameters)? },
         cells: condensed.then_some(Cells::Triangle),
         near: None,

@@ -158,7 +158,7 @@ pub fn explain<'py>(
             json["range"] = serde_json::to_value(&ranges).map_err(|e| Error::internal(e.to_string()))?;
         }
         let cells = format!("{:?}", job.space.cells).to_lowercase();
-        let text = zipfold::plan::explain::explain_all(&job, &plan, &ranges);
+        let text = zipfold::plan::explain::explain_all(&job, &plan, &ranges, false);
         Ok(((text, json.to_string(), (job.space.n, job.space.m), cells), options.warnings.all()))
     })?;
     let (explained, warnings) = done.map_err(|e| raise(py, &e))?;

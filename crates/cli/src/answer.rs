@@ -1,9 +1,10 @@
 //! Results to files: columns of DESIGN 10 by fold, formats by suffix.
 
 use crate::args::RunArgs;
-use crate::show::print_line;
+use crate::lists;
+use crate::named::Names;
 use std::path::Path;
-use zipfold::core::fold::rows::{Along, RowFold, RowState};
+use zipfold::core::fold::rows::{RowFold, RowState};
 use zipfold::core::fold::{
     Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State,
 };
@@ -33,16 +34,41 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
         }
         return refuse_place(path, args.force);
     }
-    let allowed: &[&str] = match problem.folds.first() {
-        Some(FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Reduce { .. }) => &["npy", "csv", "tsv"],
-        Some(FoldSpec::Nearest { .. }) => &["npz", "csv", "tsv", "parquet"],
-        _ => &["csv", "tsv", "npz", "parquet"],
-    };
-    if path != "-" && !allowed.contains(&suffix.as_str()) {
-        let e = Error::request(format!("no format for '.{suffix}' here")).at(path.to_string());
-        return Err(e.remedy(format!("a name that ends in .{}", allowed.join(", ."))));
+    let verb = verb_of(problem);
+    if path == "-" {
+        return refuse_binary(verb);
     }
-    if path == "-" { Ok(()) } else { refuse_place(path, args.force) }
+    let allowed = lists::suffixes(verb);
+    if !allowed.contains(&suffix.as_str()) {
+        let what = match suffix.as_str() {
+            "" => "the name of the output has no extension, which selects the format".to_string(),
+            _ => format!("{verb} writes no '.{suffix}' files"),
+        };
+        let e = Error::request(what).at(path.to_string());
+        return Err(e.remedy(format!("a name that ends in one of {}", lists::dotted(allowed))));
+    }
+    refuse_place(path, args.force)
+}
+
+/// The verb that asks for what `problem` keeps first.
+pub fn verb_of(problem: &Problem) -> &'static str {
+    match problem.folds.first() {
+        Some(FoldSpec::Matrix {} | FoldSpec::Condensed {}) | None => "dist",
+        Some(FoldSpec::Reduce { .. }) => "reduce",
+        Some(FoldSpec::Nearest { .. }) => "knn",
+        Some(FoldSpec::Histogram { .. }) => "hist",
+        Some(FoldSpec::Select { .. }) => "join",
+    }
+}
+
+/// Bytes of arrays are nothing for a terminal.
+fn refuse_binary(verb: &str) -> Result<()> {
+    let binary = lists::WRITTEN.iter().any(|w| w.verb == verb && w.stream == "npy");
+    if !binary || !crate::terminal::is_read() {
+        return Ok(());
+    }
+    let e = Error::request(format!("'{verb} -o -' writes a NumPy array, and standard output is a terminal")).at("-o -");
+    Err(e.remedy("leave out -o to see a table, or give -o FILE, or pipe it into another program"))
 }
 
 /// Refuses a picture that could not be drawn, before any work.
@@ -74,12 +100,12 @@ pub fn refuse_place(path: &str, force: bool) -> Result<()> {
 }
 
 /// Writes every fold's result; several folds get a number before the suffix.
-pub fn write(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<Vec<String>> {
+pub fn write(path: &str, job: &Job, outcome: &Outcome, names: &Names, options: OutputOptions) -> Result<Vec<String>> {
     let many = outcome.outputs.len() > 1;
     let mut written = vec![];
     for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
         let name = if many { numbered(path, at) } else { path.to_string() };
-        write_one(&name, job, fold, output, outcome, options)?;
+        write_one(&name, job, fold, output, outcome, names, options)?;
         written.push(name);
     }
     Ok(written)
@@ -92,12 +118,14 @@ fn numbered(path: &str, at: usize) -> String {
     }
 }
 
-fn write_one(
+/// Writes the result of one fold.
+pub fn write_one(
     path: &str,
     job: &Job,
     fold: &Fold,
     output: &Output,
     outcome: &Outcome,
+    names: &Names,
     options: OutputOptions,
 ) -> Result<()> {
     let shape = match fold {
@@ -106,13 +134,23 @@ fn write_one(
     };
     match (fold, output) {
         (_, Output::Stored) => Ok(()),
-        (_, Output::F32(v)) => write_array(path, &shape, Column::F32(v), options),
-        (_, Output::F64(v)) => write_array(path, &shape, Column::F64(v), options),
+        (_, Output::F32(v)) => array(path, &shape, Column::F32(v), names, options),
+        (_, Output::F64(v)) => array(path, &shape, Column::F64(v), names, options),
         (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
-        (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, options),
+        (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, names, options),
         (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
-        (Fold::Select(f), Output::State(State::Select(s))) => select(path, job, f, s, options),
+        (Fold::Select(f), Output::State(State::Select(s))) => select(path, job, f, s, names, options),
         _ => Err(Error::internal("a fold and its state do not fit")),
+    }
+}
+
+/// A matrix, in text with the names of its rows and columns where they have any.
+fn array(path: &str, shape: &[usize], values: Column<'_>, names: &Names, options: OutputOptions) -> Result<()> {
+    match (names.side(0), names.side(1), shape) {
+        (Some(x), Some(y), [_, _]) if path.ends_with(".csv") || path.ends_with(".tsv") => {
+            zipfold::io::write::write_matrix(path, [x.first(), y.first()], values, options)
+        }
+        _ => write_array(path, shape, values, options),
     }
 }
 
@@ -130,7 +168,14 @@ fn rows(path: &str, fold: &RowFold, state: &RowState, options: OutputOptions) ->
     write_array(path, &shape, Column::F64(&values), options)
 }
 
-fn nearest(path: &str, job: &Job, fold: &Nearest, state: &NearestState, options: OutputOptions) -> Result<()> {
+fn nearest(
+    path: &str,
+    job: &Job,
+    fold: &Nearest,
+    state: &NearestState,
+    names: &Names,
+    options: OutputOptions,
+) -> Result<()> {
     let (indices, values) = state.finish(fold);
     let shape = [job.space.n, fold.k];
     if path.ends_with(".npz") {
@@ -139,12 +184,15 @@ fn nearest(path: &str, job: &Job, fold: &Nearest, state: &NearestState, options:
     }
     let row: Vec<u64> = (0..indices.len()).map(|at| (at / fold.k) as u64).collect();
     let rank: Vec<u64> = (0..indices.len()).map(|at| (at % fold.k) as u64).collect();
-    let columns = [
+    let i: Vec<i64> = if names.any() { row.iter().map(|i| *i as i64).collect() } else { vec![] };
+    let beside = names.columns(path, [&i, &indices]);
+    let mut columns = vec![
         ("i", Column::U64(&row)),
         ("rank", Column::U64(&rank)),
         ("j", Column::I64(&indices)),
         ("value", Column::F64(&values)),
     ];
+    columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
     write_columns(path, &columns, &[], options)
 }
 
@@ -230,12 +278,23 @@ fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) 
     notes
 }
 
-fn select(path: &str, job: &Job, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
+fn select(
+    path: &str,
+    job: &Job,
+    fold: &Select,
+    state: &SelectState,
+    names: &Names,
+    options: OutputOptions,
+) -> Result<()> {
     if fold.kind != SelectKind::Inner {
         let wanted = fold.kind == SelectKind::Semi;
         let rows: Vec<u64> =
             state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
-        return write_columns(path, &[("i", Column::U64(&rows))], &[], options);
+        let i: Vec<i64> = rows.iter().map(|i| *i as i64).collect();
+        let beside = names.columns(path, [&i, &[]]);
+        let mut columns = vec![("i", Column::U64(&rows))];
+        columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
+        return write_columns(path, &columns, &[], options);
     }
     if path.ends_with(".csr.npz") {
         return csr(path, job, fold, state, options);
@@ -244,6 +303,10 @@ fn select(path: &str, job: &Job, fold: &Select, state: &SelectState, options: Ou
     if fold.value.is_some() {
         columns.push(("value", Column::F64(&state.values)));
     }
+    let whole = |items: &[u64]| items.iter().map(|i| *i as i64).collect::<Vec<i64>>();
+    let (i, j) = if names.any() { (whole(&state.i), whole(&state.j)) } else { (vec![], vec![]) };
+    let beside = names.columns(path, [&i, &j]);
+    columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
     write_columns(path, &columns, &[], options)
 }
 
@@ -265,48 +328,4 @@ fn csr(path: &str, job: &Job, fold: &Select, state: &SelectState, options: Outpu
         arrays.push(("data", &found[..], Column::F64(&state.values)));
     }
     zipfold::io::write::write_arrays(path, &arrays, options)
-}
-
-/// Without an output file: a short result is printed, a long one is summarised.
-pub fn preview(job: &Job, outcome: &Outcome) -> Result<()> {
-    let options = OutputOptions { force: true, durable: false };
-    for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
-        let items = match (fold, output) {
-            (_, Output::F32(v)) => v.len(),
-            (_, Output::F64(v)) => v.len(),
-            (Fold::Histogram(h), _) => h.cells(),
-            (Fold::Rows(f), _) => {
-                if f.along == Along::All {
-                    1
-                } else {
-                    job.space.n
-                }
-            }
-            (Fold::Nearest(f), _) => job.space.n * f.k,
-            (_, Output::State(State::Select(s))) => s.i.len().max(s.matched.len()),
-            _ => 0,
-        };
-        if items > 10_000 {
-            print_line(&format!("{items} numbers; give -o FILE to keep them"))?;
-            continue;
-        }
-        match (fold, output) {
-            (_, Output::F64(v)) => print_matrix(job, fold, v.iter().map(f64::to_string))?,
-            (_, Output::F32(v)) => print_matrix(job, fold, v.iter().map(f32::to_string))?,
-            (Fold::Rows(f), Output::State(State::Rows(s))) => {
-                let values = s.finish(f);
-                for line in values.chunks(f.out_width().max(1)) {
-                    print_line(&line.iter().map(f64::to_string).collect::<Vec<_>>().join(","))?;
-                }
-            }
-            _ => write_one("-", job, fold, output, outcome, options)?,
-        }
-    }
-    Ok(())
-}
-
-fn print_matrix(job: &Job, fold: &Fold, values: impl Iterator<Item = String>) -> Result<()> {
-    let width = if matches!(fold, Fold::Matrix { .. }) { job.space.m } else { 1 };
-    let all: Vec<String> = values.collect();
-    all.chunks(width.max(1)).try_for_each(|line| print_line(&line.join(",")))
 }

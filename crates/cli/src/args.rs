@@ -1,10 +1,20 @@
 //! The grammar of the command (DESIGN 11).
 
+use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand};
 
-/// All-pairs computing: say what one pair is, and what to know about all of them.
+/// Compute over all pairs of rows, and exact inference on graphical models.
+///
+/// Choose what to compute for each pair (a metric or a formula) and what to keep: the distance matrix, nearest neighbours, a
+/// histogram, per-row sums, matching pairs.
 #[derive(Parser)]
-#[command(name = "zipfold", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "zipfold",
+    version,
+    long_version = crate::lists::long_version(),
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -23,6 +33,9 @@ pub enum Verb {
     Merge(Merge),
     /// Say how a question would be answered: plan, memory, predicted time
     Explain {
+        /// Also how the engine goes about it: tiles, hoisted parts, reasons
+        #[arg(long, short)]
+        verbose: bool,
         /// The question.
         #[command(subcommand)]
         what: Explained,
@@ -38,16 +51,35 @@ pub enum Verb {
     },
     /// Predict and measure the workloads that zipfold is held to, on this machine
     Bench(BenchArgs),
+    /// The metrics: what each is, its range, whether it is a distance or a similarity, its options
+    Metrics(crate::lists::Named),
+    /// The functions, operators and names of formulas
+    Functions(crate::lists::Named),
+    /// The choices of `--set`, with their values
+    Settings(crate::lists::Named),
+    /// The file formats, and what each verb reads and writes
+    Formats {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// The machine as zipfold sees it
     Devices {
-        /// As JSON.
+        /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// Completions for a shell, on standard output
     Completions {
-        /// The shell.
+        /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Manual pages of all verbs, into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        folder: std::path::PathBuf,
     },
 }
 
@@ -81,85 +113,108 @@ pub enum Question {
 
 /// Inputs and the pair.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Pair")]
 pub struct PairArgs {
-    /// Rows called x: .npy .npz .csv .tsv .txt .parquet .arrow .xyz, or - for standard input
+    /// Rows called x: a table (`zipfold formats` lists the formats), or - for standard input
+    #[arg(help_heading = "Input", value_hint = clap::ValueHint::FilePath)]
     pub x: String,
     /// Rows called y; without them x is paired with itself
+    #[arg(help_heading = "Input", value_hint = clap::ValueHint::FilePath)]
     pub y: Option<String>,
-    /// A named metric [default: euclidean]
-    #[arg(long, conflicts_with = "pair")]
+    /// Only these columns, by name or number from 0: x,y,z or 0-63 or 'gene*' or '!id'
+    #[arg(long, value_delimiter = ',', help_heading = "Input")]
+    pub columns: Option<Vec<String>>,
+    /// Columns that name the rows: kept beside the results, left out of the numbers [default: columns of text, unless
+    /// --columns chooses]
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS", help_heading = "Input")]
+    pub id: Option<Vec<String>>,
+    /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes leave them out
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS", help_heading = "Input", hide_short_help = true)]
+    pub attributes: Option<Vec<String>>,
+    /// Whether the first row of a text is a header [default: found out from its cells]
+    #[arg(long, value_name = "YES|NO", value_parser = ["yes", "no"], help_heading = "Input", hide_short_help = true)]
+    pub header: Option<String>,
+    /// What to do with NaN
+    #[arg(long, value_name = "POLICY", default_value = "error", value_parser = ["error", "propagate", "skip"], help_heading = "Input")]
+    pub nan: String,
+    /// A named metric; `zipfold metrics` lists them [default: euclidean]
+    #[arg(long, conflicts_with = "pair", value_parser = OneOf::metric(), hide_possible_values = true)]
     pub metric: Option<String>,
-    /// A formula in x and y: 'sum(abs(x - y))', 'abs(x.price - y.price)'
-    #[arg(long, value_name = "EXPR")]
+    /// A formula in x and y: 'sum(abs(x - y))', 'abs(x.price - y.price)'; `zipfold functions` lists what it may hold
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub pair: Option<String>,
     /// A value of the formula or option of the metric: h=0.5, w=1,2,3, VI=@vi.npy
-    #[arg(long = "param", value_name = "NAME=VALUE")]
+    #[arg(long = "param", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub params: Vec<String>,
-    /// Only these columns, by name or number
-    #[arg(long, value_delimiter = ',')]
-    pub columns: Option<Vec<String>>,
-    /// A periodic box: LX,LY,LZ or LX,LY,LZ,α,β,γ (degrees); formulas use coordinates through differences 'x - y' alone
+    /// Unit of angles, for haversine: rad or deg [default: rad]
+    #[arg(long, value_parser = ["rad", "deg"], hide_short_help = true)]
+    pub unit: Option<String>,
+    /// A periodic box: LX,LY,LZ; or LX,LY,LZ,α,β,γ (degrees); or nine numbers, its three vectors; formulas use coordinates through differences 'x - y' alone
     #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
     pub cell: Option<String>,
     /// Only pairs of rows at most this far apart
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub cutoff: Option<f64>,
-    /// All (i, j), i ≠ j, instead of i < j
-    #[arg(long)]
+    /// All (i, j), i ≠ j, where i < j alone is the default
+    #[arg(long, hide_short_help = true)]
     pub ordered: bool,
-    /// What to do with NaN
-    #[arg(long, value_name = "POLICY", default_value = "error", value_parser = ["error", "propagate", "skip"])]
-    pub nan: String,
     /// The type of matrices [default: that of the inputs]
-    #[arg(long, value_parser = ["f32", "f64"])]
+    #[arg(long, value_parser = ["f32", "f64"], hide_short_help = true)]
     pub precision: Option<String>,
 }
 
 /// How to run and where to write.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Debug)]
 pub struct RunArgs {
-    /// The result; its suffix chooses the format (.csr.npz: matches as a sparse matrix), - is standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    /// Output file; its extension selects the format, - is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<String>,
-    /// Threads [default: all]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    pub threads: usize,
-    /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<String>,
-    /// The device: auto, cpu, cuda[:i] or opencl[:i]; `zipfold devices` lists them
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    pub device: String,
-    /// Force a plan choice: isa=avx2, tile.rows=256
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// One balanced share of the work, to be merged: 1/8
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<String>,
-    /// Go on after an interruption
-    #[arg(long)]
-    pub resume: bool,
-    /// Seconds between checkpoints
-    #[arg(long, default_value_t = 10.0, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub checkpoint_every: f64,
-    /// Replace an existing output
-    #[arg(long)]
-    pub force: bool,
-    /// Reach the disk before success is reported
-    #[arg(long)]
-    pub durable: bool,
     /// A picture of the result, as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub plot: Option<String>,
-    /// A page about the run, with its picture, as HTML
-    #[arg(long, value_name = "FILE.html")]
+    /// A page about the run, as HTML
+    #[arg(long, value_name = "FILE.html", help_heading = "Output", hide_short_help = true, value_hint = clap::ValueHint::FilePath)]
     pub report: Option<String>,
     /// A machine-readable report on standard output
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Replace an existing output
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
+    /// Reach the disk before success is reported
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    pub durable: bool,
     /// No progress, no summary
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+    /// Threads [default: all]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole, help_heading = "Run", allow_negative_numbers = true)]
+    pub threads: usize,
+    /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Run", allow_hyphen_values = true)]
+    pub memory: Option<String>,
+    /// The device: auto, cpu, cuda[:i] or opencl[:i]; `zipfold devices` lists them
+    #[arg(long, default_value = "auto", value_name = "DEVICE", help_heading = "Run", value_parser = OneOf::device(), hide_possible_values = true)]
+    pub device: String,
+    /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Run", hide_short_help = true, value_parser = OneOf::setting(), hide_possible_values = true)]
+    pub set: Vec<String>,
+    /// One balanced share of the work, to be merged: 1/8
+    #[arg(long, value_name = "I/N", help_heading = "Run", hide_short_help = true)]
+    pub shard: Option<String>,
+    /// Go on after an interruption
+    #[arg(long, help_heading = "Run")]
+    pub resume: bool,
+    /// Seconds between checkpoints
+    #[arg(
+        long,
+        default_value_t = 10.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true,
+        help_heading = "Run",
+        hide_short_help = true
+    )]
+    pub checkpoint_every: f64,
 }
 
 /// `dist`.
@@ -169,13 +224,13 @@ pub struct Dist {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int d). Needs --run-code
-    #[arg(long, value_name = "FILE.c", conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
+    #[arg(long, value_name = "FILE.c", help_heading = "Pair", hide_short_help = true, conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
     pub pair_source: Option<String>,
     /// Run the code of --pair-source: it can read this machine's memory and never end
     #[arg(long, requires = "pair_source")]
     pub run_code: bool,
     /// SciPy's condensed order of i < j instead of the full matrix
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     pub condensed: bool,
     #[command(flatten)]
     pub run: RunArgs,
@@ -187,11 +242,11 @@ pub struct Dist {
 pub struct Knn {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// Neighbours per row; where there are fewer, index -1 and value NaN
-    #[arg(short, default_value_t = 10)]
+    /// Number of neighbours per row. Missing ones get index -1 and value NaN
+    #[arg(short, default_value_t = 10, value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
     pub k: usize,
     /// The largest values instead of the smallest
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     pub largest: bool,
     #[command(flatten)]
     pub run: RunArgs,
@@ -204,22 +259,22 @@ pub struct Hist {
     #[command(flatten)]
     pub pair: PairArgs,
     /// Number of uniform bins
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
     pub bins: usize,
     /// First and last edge [default: the exact minimum and maximum]
-    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true)]
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true, help_heading = "Result")]
     pub range: Option<Vec<f64>>,
     /// Edges from a file instead, one per row
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["range"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["range"], help_heading = "Result", value_hint = clap::ValueHint::FilePath)]
     pub edges: Option<String>,
     /// Half-open bins throughout, as Corrfunc's
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     pub half_open: bool,
     /// A column of weights: a pair weighs the product
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", help_heading = "Result")]
     pub weights: Option<String>,
     /// Also the mean value per bin
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     pub mean: bool,
     #[command(flatten)]
     pub run: RunArgs,
@@ -232,16 +287,16 @@ pub struct Reduce {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The operation
-    #[arg(long, value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"])]
+    #[arg(long, help_heading = "Result", value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"])]
     pub op: String,
     /// Weights of the rows folded away: a file with one row each; a mean divides by their sum, column by column
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Result", value_hint = clap::ValueHint::FilePath)]
     pub weights: Option<String>,
     /// Results per row, per column, or one of all ordered pairs
-    #[arg(long, default_value = "row", value_parser = ["row", "column", "all"])]
+    #[arg(long, default_value = "row", help_heading = "Result", value_parser = ["row", "column", "all"])]
     pub axis: String,
     /// Leave out i = j
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     pub no_diagonal: bool,
     #[command(flatten)]
     pub run: RunArgs,
@@ -254,16 +309,16 @@ pub struct Join {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no comparison with a null is true
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", allow_hyphen_values = true, help_heading = "Result")]
     pub predicate: String,
     /// Every pair, or the rows of x with or without a match
-    #[arg(long, default_value = "inner", value_parser = ["inner", "semi", "anti"])]
+    #[arg(long, default_value = "inner", help_heading = "Result", value_parser = ["inner", "semi", "anti"])]
     pub kind: String,
     /// Pairs i < j of x with itself
-    #[arg(long = "self")]
+    #[arg(long = "self", help_heading = "Result")]
     pub of_self: bool,
     /// A value to keep with each pair
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Result")]
     pub value: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
@@ -296,8 +351,11 @@ pub struct BenchArgs {
     /// Only these workloads
     pub names: Vec<String>,
     /// Runs of each, of which the fastest counts
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = whole, allow_negative_numbers = true)]
     pub turns: usize,
+    /// An object a line on standard output, as JSON
+    #[arg(long)]
+    pub json: bool,
     /// Matrices go to memory that is new to the process, not to memory that was written before
     #[arg(long)]
     pub fresh: bool,
@@ -305,6 +363,6 @@ pub struct BenchArgs {
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
     /// Force a plan choice: isa=avx2, prune=off
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = OneOf::setting(), hide_possible_values = true)]
     pub set: Vec<String>,
 }

@@ -1,11 +1,13 @@
 //! `zipfold bench`: the workloads of `bench/definitions/pairs.toml` on this machine, with what the planner predicts of them.
 
 use crate::args::BenchArgs;
-use crate::{ask, show};
+use crate::ask;
+use crate::terminal::print_line;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
+use zipfold::core::figures;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::core::problem::{AxisSpec, FoldSpec};
@@ -86,6 +88,17 @@ fn one() -> f64 {
     1.0
 }
 
+/// How a workload is told of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// An object a line.
+    Json,
+    /// Columns, for a terminal.
+    People,
+    /// A row of a table with the goals, for records.
+    Record,
+}
+
 /// Runs the workloads asked for, a line of a table each.
 ///
 /// # Errors
@@ -99,18 +112,33 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
         let e = Error::request(format!("no workload '{odd}'")).at("bench");
         return Err(e.remedy(format!("one of {}", names.join(", "))));
     }
-    show::print_line(
-        "| workload | predicted, s | actual, s | ratio | predicted terms, s | pairs evaluated, % | G/s | goal | |",
-    )?;
-    show::print_line("|---|---|---|---|---|---|---|---|---|")?;
+    let style = match (args.json, crate::terminal::is_read()) {
+        (true, _) => Style::Json,
+        (false, true) => Style::People,
+        (false, false) => Style::Record,
+    };
+    match style {
+        Style::Json => {}
+        Style::People => {
+            let head =
+                format!("{:<18} {:>12} {:>12} {:>20}  pairs evaluated", "workload", "predicted", "measured", "rate");
+            print_line(&head)?;
+        }
+        Style::Record => {
+            print_line(
+                "| workload | predicted, s | actual, s | ratio | predicted terms, s | pairs evaluated, % | G/s | goal | |",
+            )?;
+            print_line("|---|---|---|---|---|---|---|---|---|")?;
+        }
+    }
     for workload in all.iter().filter(|w| args.names.is_empty() || args.names.contains(&w.name)) {
-        show::print_line(&line(workload, args)?)?;
+        print_line(&line(workload, args, style)?)?;
     }
     Ok(())
 }
 
 /// Predicts and measures one workload: the least of the turns, of description, plan and run.
-fn line(workload: &Workload, args: &BenchArgs) -> Result<String> {
+fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let (problem, data) = asked(workload)?;
     let mut settings = ask::settings_of(&args.set)?;
     workload.plan.iter().for_each(|(key, value)| {
@@ -145,6 +173,17 @@ fn line(workload: &Workload, args: &BenchArgs) -> Result<String> {
     let predicted = if args.fresh { plan.seconds } else { plan.seconds_into_lent() };
     let (name, bound) = (&workload.name, terms(plan, args.fresh));
     let (ratio, pairs) = (predicted / actual, evaluated(&outcome));
+    if style == Style::Json {
+        return Ok(
+            serde_json::json!({"workload": name, "predicted": predicted, "measured": actual, "rate": rate * 1e9})
+                .to_string(),
+        );
+    }
+    if style == Style::People {
+        let rate = format!("{} operations/s", figures::si(rate * 1e9));
+        let [predicted, actual] = [predicted, actual].map(figures::duration);
+        return Ok(format!("{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %"));
+    }
     Ok(format!(
         "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
     ))

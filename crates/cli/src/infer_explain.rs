@@ -1,7 +1,9 @@
 //! The text and the picture of a sum-product plan.
 
+use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::core::factor::Network;
+use zipfold::core::figures;
 use zipfold::plan::product::slice::join_times;
 use zipfold::plan::product::{Plan, Rates, Reduced, Source};
 
@@ -18,30 +20,62 @@ pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: 
     }
     let Some(plan) = plan else { return out };
     let p = &plan.prediction;
-    let _ = writeln!(out, "width        {}", p.width);
-    let _ = writeln!(out, "largest      2^{:.1} entries", p.largest);
-    let _ = writeln!(out, "operations   {:.3e}", p.flops);
-    let _ = writeln!(out, "bytes        {:.3e}", p.bytes);
-    let _ = writeln!(out, "peak         {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
+    let _ = writeln!(out, "width        {} variables in the largest table, 2^{:.1} entries", p.width, p.largest);
+    let _ = writeln!(out, "operations   {}", figures::si(p.flops));
+    let _ = writeln!(out, "memory       {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
     let sliced: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
-    let _ = writeln!(out, "slices       {sliced} over {} variables", plan.sliced.len());
-    let _ = writeln!(out, "predicted    {:.3e} s to execute; the order took {seconds:.3} s", p.seconds);
-    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result   predicted s");
+    if plan.sliced.is_empty() {
+        out.push_str("slices       none are needed: the tables fit the memory\n");
+    } else {
+        let _ = writeln!(
+            out,
+            "slices       {} over {} variables, to fit the memory",
+            figures::si(sliced),
+            plan.sliced.len()
+        );
+    }
+    let _ = writeln!(
+        out,
+        "predicted    {} to execute; the order took {}",
+        figures::duration(p.seconds),
+        figures::duration(seconds)
+    );
+    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result     predicted");
     let mut joins = joins(plan);
     let all = joins.len();
     joins.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     for j in joins.iter().take(LISTED) {
         let _ = writeln!(
             out,
-            "{:7} {:8} {:8} {:14.1} {:13.1} {:13.3e}",
-            j.at, j.inputs, j.summed, j.visited, j.result, j.seconds
+            "{:7} {:8} {:8} {:14.1} {:13.1} {:>13}",
+            j.at,
+            j.inputs,
+            j.summed,
+            j.visited,
+            j.result,
+            figures::duration(j.seconds)
         );
     }
     if all > LISTED {
         let rest: f64 = joins[LISTED..].iter().map(|j| j.seconds).sum();
-        let _ = writeln!(out, "{:>7} {:>59.3e}", format!("+ {}", all - LISTED), rest);
+        let _ = writeln!(out, "{:>7} {:>59}", format!("+ {}", all - LISTED), figures::duration(rest));
     }
     out
+}
+
+/// The plan in numbers.
+pub fn plan_json(plan: &Plan) -> serde_json::Value {
+    let p = &plan.prediction;
+    let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+    json!({"width": p.width, "log2_largest": p.largest, "flops": p.flops, "bytes": p.bytes, "seconds": p.seconds,
+        "slices": slices, "sliced_variables": plan.sliced.len(), "peak_bytes": p.peak_bytes})
+}
+
+/// What [`text`] says, in numbers. `seconds` is what simplification and the order search took.
+pub fn json(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: f64) -> serde_json::Value {
+    json!({"schema": 1, "command": "explain infer", "variables": network.cards().len(), "factors": network.factors().len(),
+        "simplified": {"variables": reduced.cards.len(), "tables": reduced.tables.len()}, "impossible": reduced.impossible,
+        "plan": plan.map(plan_json), "order_seconds": seconds})
 }
 
 /// A row of the table of buckets, sizes of one slice.

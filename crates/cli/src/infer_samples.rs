@@ -1,7 +1,8 @@
 //! Samples go to their output one by one: none is held.
 
 use crate::infer::{InferArgs, impossible};
-use serde_json::{Map, Value};
+use crate::infer_tables::{Form, object};
+use serde_json::Value;
 use std::io::{self, Write};
 use zipfold::core::Result;
 use zipfold::core::factor::{Answer, Evidence, Network};
@@ -9,32 +10,26 @@ use zipfold::infer::{Inferred, Settings, samples};
 use zipfold::io::csv_write::text_cell;
 use zipfold::io::{Output, OutputOptions};
 
-/// The form of the output, by its suffix.
-#[derive(Clone, Copy)]
-enum Form {
-    Json,
-    Csv,
-    Uai,
-}
-
-/// Draws `many` samples and writes them as the output's suffix says.
-pub fn run(args: &InferArgs, network: &Network, seen: &Evidence, many: usize, settings: &Settings) -> Result<Inferred> {
-    let suffix = args.output.extension().map(|s| s.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let form = match suffix.as_str() {
-        "json" => Form::Json,
-        "csv" => Form::Csv,
-        _ => Form::Uai,
-    };
-    let place = args.output.to_string_lossy();
-    let mut out = Output::create(&place, OutputOptions { force: args.force, durable: false })?;
+/// Draws `many` samples and writes them in `form`.
+pub fn run(
+    args: &InferArgs,
+    form: Form,
+    network: &Network,
+    seen: &Evidence,
+    many: usize,
+    settings: &Settings,
+) -> Result<Inferred> {
+    let place = args.run.output.as_deref().unwrap_or("-");
+    let separator = if form == Form::Tsv { b'\t' } else { b',' };
+    let mut out = Output::create(place, OutputOptions { force: args.run.force, durable: args.run.durable })?;
     let mut first = true;
     let mut line = String::new();
     let done = samples(network, seen, many, settings, &mut |log10, sample| {
         let begin = std::mem::replace(&mut first, false);
         let written = match form {
             Form::Json => json(&mut out, network, log10, &sample, begin),
-            Form::Csv => csv(&mut out, network, &sample, begin),
-            Form::Uai => uai(&mut out, &mut line, &sample, begin.then_some(many)),
+            Form::Csv | Form::Tsv => csv(&mut out, network, &sample, begin, separator),
+            _ => uai(&mut out, &mut line, &sample, begin.then_some(many)),
         };
         written.map_err(|e| out.error(&e))
     })?;
@@ -42,7 +37,7 @@ pub fn run(args: &InferArgs, network: &Network, seen: &Evidence, many: usize, se
     let end = match form {
         Form::Json if first => write!(out, "{{\"log10\":{},\"samples\":[]}}\n", Value::from(*log10)),
         Form::Json => out.write_all(b"]}\n"),
-        Form::Csv if first => csv_head(&mut out, network),
+        Form::Csv | Form::Tsv if first => csv_head(&mut out, network, separator),
         Form::Uai if first => out.write_all(b"SAMPLES\n0\n"),
         _ => Ok(()),
     };
@@ -53,23 +48,23 @@ pub fn run(args: &InferArgs, network: &Network, seen: &Evidence, many: usize, se
 fn json(out: &mut Output, network: &Network, log10: f64, sample: &[usize], begin: bool) -> io::Result<()> {
     let head = if begin { format!("{{\"log10\":{},\"samples\":[", Value::from(log10)) } else { ",".to_owned() };
     let named = sample.iter().enumerate().map(|(v, s)| (network.name(v), Value::from(network.state(v, *s))));
-    write!(out, "{head}{}", Value::Object(named.collect::<Map<_, _>>()))
+    write!(out, "{head}{}", object(named))
 }
 
-fn csv_head(out: &mut Output, network: &Network) -> io::Result<()> {
-    let names = (0..network.cards().len()).map(|v| text_cell(&network.name(v), b',').into_owned());
-    writeln!(out, "{}", names.collect::<Vec<_>>().join(","))
+fn csv_head(out: &mut Output, network: &Network, separator: u8) -> io::Result<()> {
+    let names = (0..network.cards().len()).map(|v| text_cell(&network.name(v), separator).into_owned());
+    writeln!(out, "{}", names.collect::<Vec<_>>().join(if separator == b'\t' { "\t" } else { "," }))
 }
 
-fn csv(out: &mut Output, network: &Network, sample: &[usize], begin: bool) -> io::Result<()> {
+fn csv(out: &mut Output, network: &Network, sample: &[usize], begin: bool, separator: u8) -> io::Result<()> {
     if begin {
-        csv_head(out, network)?;
+        csv_head(out, network, separator)?;
     }
     for (v, s) in sample.iter().enumerate() {
         if v > 0 {
-            out.write_all(b",")?;
+            out.write_all(&[separator])?;
         }
-        out.write_all(text_cell(&network.state(v, *s), b',').as_bytes())?;
+        out.write_all(text_cell(&network.state(v, *s), separator).as_bytes())?;
     }
     out.write_all(b"\n")
 }

@@ -1,45 +1,118 @@
-//! Answers with names and states, as JSON and CSV.
+//! Answers of inference as text: tables for people, CSV, TSV and JSON with names, the UAI competition's format.
 
-use serde_json::{Map, Value, json};
+use crate::terminal::Table;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
 use zipfold::core::factor::{Answer, Network};
+use zipfold::core::figures;
 use zipfold::io::csv_write::text_cell;
+use zipfold::io::uai_result;
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Aligned columns, for people.
+    Table,
+    /// The UAI competition's format.
+    Uai,
+    /// Names and values, comma between.
+    Csv,
+    /// Names and values, tabs between.
+    Tsv,
+    /// Names and values as JSON, in the network's order.
+    Json,
+}
+
+impl Form {
+    /// The form that `--format` names.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "table" => Form::Table,
+            "csv" => Form::Csv,
+            "tsv" => Form::Tsv,
+            "json" => Form::Json,
+            _ => Form::Uai,
+        }
+    }
+    /// The form of files that end so.
+    pub fn of_suffix(suffix: &str) -> Option<Self> {
+        crate::lists::suffixes("infer").contains(&suffix).then(|| Form::named(suffix))
+    }
+}
+
+/// `answer` in `form`; of marginals those of the variables in `only`, or all.
+pub fn text(form: Form, network: &Network, answer: &Answer, only: &[usize]) -> String {
+    match form {
+        Form::Table => table(network, answer, only),
+        Form::Uai => uai(answer),
+        Form::Csv => csv(network, answer, only, ','),
+        Form::Tsv => csv(network, answer, only, '\t'),
+        Form::Json => json(network, answer, only),
+    }
+}
+
+/// The variables whose marginals are told.
+fn told(rows: usize, only: &[usize]) -> Vec<usize> {
+    if only.is_empty() { (0..rows).collect() } else { only.to_vec() }
+}
+
+/// An object with its keys in the order given, which is the network's.
+pub fn object(pairs: impl Iterator<Item = (String, Value)>) -> String {
+    let pair = |(key, value): (String, Value)| format!("{}:{value}", Value::from(key));
+    format!("{{{}}}", pairs.map(pair).collect::<Vec<_>>().join(","))
+}
 
 /// The answer as JSON.
-pub fn json(network: &Network, answer: &Answer) -> String {
-    let named = |pairs: &mut dyn Iterator<Item = (usize, usize)>| -> Value {
-        Value::Object(pairs.map(|(v, s)| (network.name(v), Value::from(network.state(v, s)))).collect())
+fn json(network: &Network, answer: &Answer, only: &[usize]) -> String {
+    let named = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+        object(pairs.map(|(v, s)| (network.name(v), Value::from(network.state(v, s)))))
     };
-    let value = match answer {
-        Answer::Impossible => json!({"impossible": true}),
-        Answer::Pr(z) => json!({"log10": z}),
+    let text = match answer {
+        Answer::Impossible => json!({"impossible": true}).to_string(),
+        Answer::Pr(z) => json!({"log10": z}).to_string(),
         Answer::Mar(z, rows) => {
-            let row = |(v, row): (usize, &Vec<f64>)| {
-                let states: Map<String, Value> =
-                    row.iter().enumerate().map(|(s, p)| (network.state(v, s), Value::from(*p))).collect();
-                (network.name(v), Value::Object(states))
-            };
-            json!({"log10": z, "marginals": rows.iter().enumerate().map(row).collect::<Map<_, _>>()})
+            let states =
+                |v: usize| object(rows[v].iter().enumerate().map(|(s, p)| (network.state(v, s), Value::from(*p))));
+            let row = |v: usize| format!("{}:{}", Value::from(network.name(v)), states(v));
+            let all: Vec<String> = told(rows.len(), only).into_iter().map(row).collect();
+            format!("{{\"log10\":{},\"marginals\":{{{}}}}}", json!(z), all.join(","))
         }
-        Answer::Map(z, states) => json!({"log10": z, "states": named(&mut states.iter().copied().enumerate())}),
-        Answer::Mmap(z, states) => json!({"log10": z, "states": named(&mut states.iter().copied())}),
+        Answer::Map(z, states) => {
+            format!("{{\"log10\":{},\"states\":{}}}", json!(z), named(&mut states.iter().copied().enumerate()))
+        }
+        Answer::Mmap(z, states) => {
+            format!("{{\"log10\":{},\"states\":{}}}", json!(z), named(&mut states.iter().copied()))
+        }
         Answer::Sum(vars, values, z) => {
             let names: Vec<String> = vars.iter().map(|v| network.name(*v)).collect();
-            json!({"log10_scale": z, "variables": names, "values": values})
+            json!({"log10_scale": z, "variables": names, "values": values}).to_string()
         }
         Answer::Samples(z, rows) => {
-            let rows: Vec<Value> = rows.iter().map(|r| named(&mut r.iter().copied().enumerate())).collect();
-            json!({"log10": z, "samples": rows})
+            let rows: Vec<String> = rows.iter().map(|r| named(&mut r.iter().copied().enumerate())).collect();
+            format!("{{\"log10\":{},\"samples\":[{}]}}", json!(z), rows.join(","))
         }
     };
-    format!("{value}\n")
+    format!("{text}\n")
+}
+
+/// Names of states of one cell of the table over `vars`, the last fastest.
+fn cell_states(network: &Network, vars: &[usize], at: usize) -> Vec<String> {
+    let mut rest = at;
+    let mut cells = vec![];
+    for v in vars.iter().rev() {
+        cells.push(network.state(*v, rest % network.cards()[*v]));
+        rest /= network.cards()[*v];
+    }
+    cells.reverse();
+    cells
 }
 
 /// The answer as CSV.
-pub fn csv(network: &Network, answer: &Answer) -> String {
+fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> String {
     let mut out = String::new();
     let mut line = |cells: Vec<String>| {
-        let quoted: Vec<String> = cells.iter().map(|cell| text_cell(cell, b',').into_owned()).collect();
-        out.push_str(&quoted.join(","));
+        let quoted: Vec<String> = cells.iter().map(|c| text_cell(c, separator as u8).into_owned()).collect();
+        out.push_str(&quoted.join(&separator.to_string()));
         out.push('\n');
     };
     let head = |words: &[&str]| words.iter().map(|w| (*w).to_string()).collect();
@@ -51,8 +124,9 @@ pub fn csv(network: &Network, answer: &Answer) -> String {
         }
         Answer::Mar(_, rows) => {
             line(head(&["variable", "state", "probability"]));
-            for (v, row) in rows.iter().enumerate() {
-                row.iter()
+            for v in told(rows.len(), only) {
+                rows[v]
+                    .iter()
                     .enumerate()
                     .for_each(|(s, p)| line(vec![network.name(v), network.state(v, s), p.to_string()]));
             }
@@ -68,13 +142,8 @@ pub fn csv(network: &Network, answer: &Answer) -> String {
         Answer::Sum(vars, values, scale) => {
             line(vars.iter().map(|v| network.name(*v)).chain([format!("value (times 10^{scale})")]).collect());
             for (at, value) in values.iter().enumerate() {
-                let mut rest = at;
-                let mut cells = vec![value.to_string()];
-                for v in vars.iter().rev() {
-                    cells.push(network.state(*v, rest % network.cards()[*v]));
-                    rest /= network.cards()[*v];
-                }
-                cells.reverse();
+                let mut cells = cell_states(network, vars, at);
+                cells.push(value.to_string());
                 line(cells);
             }
         }
@@ -84,4 +153,97 @@ pub fn csv(network: &Network, answer: &Answer) -> String {
         }
     }
     out
+}
+
+/// The answer in the UAI competition's format.
+fn uai(answer: &Answer) -> String {
+    match answer {
+        Answer::Impossible => uai_result::pr(f64::NEG_INFINITY),
+        Answer::Pr(z) => uai_result::pr(*z),
+        Answer::Mar(_, rows) => uai_result::mar(rows),
+        Answer::Map(_, states) => uai_result::map(states),
+        Answer::Mmap(_, states) => uai_result::mmap(states),
+        Answer::Sum(vars, values, log10) => {
+            let mut out = format!("SUM\n{}", vars.len());
+            vars.iter().for_each(|v| _ = write!(out, " {v}"));
+            let _ = write!(out, "\n{log10}\n{}", values.len());
+            values.iter().for_each(|x| _ = write!(out, " {x}"));
+            out + "\n"
+        }
+        Answer::Samples(_, rows) => {
+            let mut out = format!("SAMPLES\n{}\n", rows.len());
+            for row in rows {
+                let words: Vec<String> = row.iter().map(usize::to_string).collect();
+                let _ = writeln!(out, "{}", words.join(" "));
+            }
+            out
+        }
+    }
+}
+
+/// The answer for a person, within the window.
+fn table(network: &Network, answer: &Answer, only: &[usize]) -> String {
+    let (most, width) = crate::terminal::window();
+    let draw = |head: &[&str], rows: usize, cell: &dyn Fn(usize, usize) -> String, words: &[usize]| {
+        let head = head.iter().map(|h| (*h).to_string()).collect();
+        Table { head, rows, cell, words }.text(most, width) + "\n"
+    };
+    let scale = |z: f64| format!("log10 of the partition function: {z}\n");
+    match answer {
+        Answer::Impossible => "the evidence is impossible: its probability is 0\n".into(),
+        Answer::Pr(z) => scale(*z),
+        Answer::Mar(_, rows) => {
+            let told = told(rows.len(), only);
+            let flat: Vec<(usize, usize)> =
+                told.iter().flat_map(|v| (0..rows[*v].len()).map(move |s| (*v, s))).collect();
+            let cell = |r: usize, c: usize| {
+                let (v, s) = flat[r];
+                match c {
+                    0 if s == 0 || r == 0 => network.name(v),
+                    0 => String::new(),
+                    1 => network.state(v, s),
+                    2 => probability(rows[v][s]),
+                    _ => share(rows[v][s]),
+                }
+            };
+            draw(&["variable", "state", "probability", ""], flat.len(), &cell, &[0, 1, 3])
+        }
+        Answer::Map(z, states) => {
+            let cell = |r: usize, c: usize| if c == 0 { network.name(r) } else { network.state(r, states[r]) };
+            format!("{}log10 of its weight: {z}\n", draw(&["variable", "state"], states.len(), &cell, &[0, 1]))
+        }
+        Answer::Mmap(z, states) => {
+            let cell = |r: usize, c: usize| match c {
+                0 => network.name(states[r].0),
+                _ => network.state(states[r].0, states[r].1),
+            };
+            format!("{}log10 of its weight: {z}\n", draw(&["variable", "state"], states.len(), &cell, &[0, 1]))
+        }
+        Answer::Sum(vars, values, z) => {
+            let names: Vec<String> = vars.iter().map(|v| network.name(*v)).chain(["value".to_string()]).collect();
+            let head: Vec<&str> = names.iter().map(String::as_str).collect();
+            let cell = |r: usize, c: usize| {
+                let states = cell_states(network, vars, r);
+                states.get(c).cloned().unwrap_or_else(|| figures::value(values[r]))
+            };
+            let words: Vec<usize> = (0..vars.len()).collect();
+            format!("{}values are to be multiplied by 10^{z}\n", draw(&head, values.len(), &cell, &words))
+        }
+        Answer::Samples(_, rows) => {
+            let names: Vec<String> = (0..network.cards().len()).map(|v| network.name(v)).collect();
+            let head: Vec<&str> = names.iter().map(String::as_str).collect();
+            let words: Vec<usize> = (0..names.len()).collect();
+            draw(&head, rows.len(), &|r, c| network.state(c, rows[r][c]), &words)
+        }
+    }
+}
+
+/// Six places; one and zero only where they are.
+fn probability(p: f64) -> String {
+    if p != 0.0 && p < 1e-4 { format!("{p:.2e}") } else { format!("{p:.6}") }
+}
+
+/// A bar of ten blocks.
+fn share(p: f64) -> String {
+    "█".repeat((10.0 * p).round().clamp(0.0, 10.0) as usize)
 }

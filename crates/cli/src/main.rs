@@ -5,26 +5,35 @@ mod answer;
 mod args;
 mod ask;
 mod bench;
+mod grammar;
 mod infer;
 mod infer_explain;
+mod infer_report;
 mod infer_samples;
 mod infer_tables;
+mod lists;
+mod named;
 mod plot;
+mod preview;
+mod progress;
 mod quote;
 mod report;
 mod show;
 mod skeleton;
 mod target;
+mod terminal;
+mod values;
 mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use zipfold::{Blame, Budget, Error, Problem, Result};
 
 fn main() {
     // A file that grows beyond a limit is then an error of the write, which can be told, and not the end.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default());
-    let cli = match Cli::try_parse() {
+    let parsed = grammar::grammar().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => {
             let _ = e.print();
@@ -34,7 +43,7 @@ fn main() {
     let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
     let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
     if let Err(error) = answer {
-        show::say(&format!("error: {error}"));
+        terminal::error(&error);
         let interrupted = (error.blame() == Blame::Interrupted).then(work::interrupted_status).flatten();
         std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
@@ -49,22 +58,30 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => work::merge(&a.partials, &a.run),
-        Verb::Explain { what: Explained::Infer(a) } => infer::run_explain(a.clone()),
-        Verb::Explain { what: Explained::Ask(what) } => {
+        Verb::Explain { what: Explained::Infer(a), .. } => infer::run_explain(a.clone()),
+        Verb::Explain { what: Explained::Ask(what), verbose } => {
             let (problem, run, _, budget) = asked(what)?;
-            work::explain(&problem, run, &budget)
+            work::explain(&problem, run, *verbose, &budget)
         }
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             work::emit(&problem, run, target, &budget)
         }
         Verb::Bench(a) => bench::bench(a),
+        Verb::Metrics(asked) => lists::metrics(asked),
+        Verb::Functions(asked) => lists::functions(asked),
+        Verb::Settings(asked) => lists::settings(asked),
+        Verb::Formats { json } => lists::formats(*json),
         Verb::Devices { json } => show::devices(*json),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "zipfold", &mut script);
-            show::print(&String::from_utf8_lossy(&script))
+            clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
+            terminal::print(&String::from_utf8_lossy(&script))
         }
+        Verb::Man { folder } => clap_mangen::generate_to(grammar::grammar(), folder).map_err(|e| {
+            let e = Error::resource(format!("the pages cannot be written: {e}")).at(folder.display().to_string());
+            e.remedy("the name of a folder that is there")
+        }),
     }
 }
 

@@ -6,28 +6,31 @@ use std::io::Write;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
 
-const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
+/// The look of every page.
+pub const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
 pre{background:#f4f4f6;padding:.8rem;overflow-x:auto}td{padding:.1rem 1rem .1rem 0}svg{max-width:100%;height:auto}";
 
 /// Text as it may stand between tags.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn table(rows: &[(&str, String)]) -> String {
+/// Rows of a name and a value.
+pub fn table(rows: &[(&str, String)]) -> String {
     let row = |(name, value): &(&str, String)| format!("<tr><td>{name}</td><td>{}</td></tr>", plain(value));
     format!("<table>{}</table>", rows.iter().map(row).collect::<String>())
 }
 
 fn page(told: &Told<'_>) -> String {
     let (tally, seconds) = (&told.outcome.tally, told.seconds);
+    let whole = zipfold::core::figures::grouped;
     let counts = table(&[
-        ("pairs", told.outcome.cells.to_string()),
-        ("counted", tally.counted.to_string()),
-        ("beyond the cut-off", tally.far.to_string()),
-        ("left out as NaN", tally.nan.to_string()),
+        ("pairs", whole(told.outcome.cells)),
+        ("counted", whole(tally.counted)),
+        ("beyond the cut-off", whole(tally.far)),
+        ("left out as NaN", whole(tally.nan)),
     ]);
-    let time = |s: f64| format!("{s:.4} s");
+    let time = zipfold::core::figures::duration;
     let times = table(&[
         ("read", time(seconds.read)),
         ("plan", time(seconds.plan)),
@@ -36,15 +39,15 @@ fn page(told: &Told<'_>) -> String {
         ("in all", time(seconds.total)),
     ]);
     let command: Vec<String> = std::env::args().collect();
-    let plan = zipfold::plan::explain::explain(told.job, &told.outcome.plan);
+    let plan = zipfold::plan::explain::verbose(told.job, &told.outcome.plan);
     // A matrix that went into its file is not held, and not drawn.
     let picture = plot::svg(told.job, told.outcome).unwrap_or_default();
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold {verb}</title><style>{STYLE}</style>\
-         <h1>zipfold {verb}</h1><pre>{}</pre>{picture}<h2>Pairs</h2>{counts}<h2>Time</h2>{times}<p>{} bytes held at most</p>\
+         <h1>zipfold {verb}</h1><pre>{}</pre>{picture}<h2>Pairs</h2>{counts}<h2>Time</h2>{times}<p>{} of memory at most</p>\
          <h2>Plan</h2><pre>{}</pre><h2>Written</h2><pre>{}</pre></html>\n",
         plain(&command.join(" ")),
-        told.peak_bytes,
+        zipfold::core::budget::human_bytes(told.peak_bytes),
         plain(&plan),
         plain(&told.outputs.join("\n")),
         verb = told.verb,

@@ -1,63 +1,13 @@
-//! What the command says: progress, summary, JSON report, devices.
+//! What the command says: summary, JSON report, devices.
 
 use crate::args::RunArgs;
+use crate::terminal::{print_line, say, warning};
 use crate::work::Seconds;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
 use zipfold::core::budget::human_bytes;
-use zipfold::core::shown::shown;
+use zipfold::core::figures;
+use zipfold::core::shown::{shown, shown_lines};
 use zipfold::device::{Facts, Runtime};
-use zipfold::{Error, Job, Outcome, Progress, Result};
-
-/// A progress bar with rate and remaining time on a terminal, nothing elsewhere.
-pub struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    /// A bar, unless `silent` or standard error is no terminal.
-    pub fn new(silent: bool) -> Self {
-        if silent || !std::io::stderr().is_terminal() {
-            return Bar(None);
-        }
-        let bar = ProgressBar::new(0);
-        let template = "{bar:30} {percent:>3} %  {per_sec} pairs, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Bar(Some(bar))
-    }
-    /// Shows how far the run is.
-    pub fn tell(&self, progress: Progress) {
-        if let Some(bar) = &self.0 {
-            bar.set_length(progress.total);
-            bar.set_position(progress.cells);
-        }
-    }
-    /// Removes the bar.
-    pub fn end(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// A line on standard output; a closed pipe is success.
-pub fn print_line(text: &str) -> Result<()> {
-    print(&format!("{text}\n"))
-}
-
-/// A line on standard error, where it can be written.
-pub fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Text on standard output; a closed pipe is success.
-pub fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::resource(format!("standard output: {e}"))),
-        _ => Ok(()),
-    }
-}
+use zipfold::{Job, Outcome, Result};
 
 /// What is told about a run when it has ended.
 #[allow(missing_docs)]
@@ -99,28 +49,50 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         });
         return print_line(&value.to_string());
     }
-    outcome.warnings.iter().for_each(|w| say(&format!("warning: {}", shown(w))));
+    outcome.warnings.iter().for_each(|w| warning(&shown_lines(w)));
     if args.quiet {
         return Ok(());
     }
-    let rate = match seconds.kernel {
-        0.0 => String::new(),
-        kernel => format!(" ({:.3e}/s)", outcome.cells as f64 / kernel),
-    };
-    let skipped = if tally.far + tally.nan > 0 {
-        format!(", {} beyond the cut-off, {} NaN", tally.far, tally.nan)
-    } else {
-        String::new()
-    };
-    let pruned = if outcome.plan.prune.is_on() {
-        format!(", {} skipped and {} settled by bounds", tally.skipped, tally.settled)
-    } else {
-        String::new()
-    };
-    let held = human_bytes(*peak_bytes);
-    say(&format!("{} pairs{skipped}{pruned} in {:.3} s{rate}, {held} at most", outcome.cells, seconds.total));
-    outputs.iter().for_each(|o| say(&format!("wrote {}", shown(o))));
+    say(&summary(told));
+    outputs.iter().for_each(|o| say(&format!("wrote {}", if o == "-" { "standard output".into() } else { shown(o) })));
     Ok(())
+}
+
+/// `109 M pairs (98.9 % pruned) in 48 ms · 2.30 G pairs/s · peak 6.2 MiB`: time and rate are those of the pairs of this run.
+fn summary(told: &Told<'_>) -> String {
+    let Told { outcome, seconds, peak_bytes, range, .. } = told;
+    let tally = &outcome.tally;
+    let mut notes = vec![];
+    if outcome.plan.prune.is_on() {
+        notes.push(format!("{} pruned", figures::percent(tally.skipped + tally.settled, outcome.cells)));
+    }
+    if tally.far > 0 {
+        notes.push(format!("{} beyond the cut-off", figures::si(tally.far as f64)));
+    }
+    if tally.nan > 0 {
+        notes.push(format!("{} left out as NaN", figures::si(tally.nan as f64)));
+    }
+    if outcome.before > 0 {
+        notes.push(format!("{} of them before the interruption", figures::si(outcome.before as f64)));
+    }
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let pairs = figures::si(outcome.cells as f64);
+    let mut line = match seconds.kernel {
+        0.0 => format!("{pairs} pairs{notes} in {}", figures::duration(seconds.total)),
+        kernel => {
+            let rate = figures::si((outcome.cells - outcome.before) as f64 / kernel);
+            format!("{pairs} pairs{notes} in {} · {rate} pairs/s", figures::duration(kernel))
+        }
+    };
+    line += &format!(" · peak {}", human_bytes(*peak_bytes));
+    if let Some(found) = range {
+        line += &format!(" · range found in {}", figures::duration(found.seconds));
+    }
+    let beside = seconds.total - seconds.kernel - seconds.range;
+    if seconds.kernel > 0.0 && beside > 0.1 && beside > 0.1 * seconds.kernel {
+        line += &format!(" · {} in all, with reading and writing", figures::duration(seconds.total));
+    }
+    line
 }
 
 /// `zipfold devices`.

@@ -1,7 +1,7 @@
 //! `dist --pair-source`: the matrix of a function given as C source, by a device.
 
 use crate::args::Dist;
-use crate::{show, work};
+use crate::work;
 use zipfold::device::{Wanted, required};
 use zipfold::io::{NpyFile, OutputOptions};
 use zipfold::{Error, Result};
@@ -32,5 +32,8 @@ pub fn dist(args: &Dist) -> Result<()> {
         out.write(row as u64 * m, values)
     })?;
     out.publish()?;
-    if args.run.quiet { Ok(()) } else { show::print_line(&format!("wrote {path}")) }
+    if !args.run.quiet {
+        crate::terminal::say(&format!("wrote {path}"));
+    }
+    Ok(())
 }

@@ -1,6 +1,10 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::{PairArgs, RunArgs};
+use crate::named::Names;
+use crate::preview::preview;
+use crate::progress::Bar;
+use crate::terminal::{print_line, say};
 use crate::{answer, ask, plot, quote, report, show};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -9,13 +13,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::core::fold::Fold;
+use zipfold::core::pair::named;
+use zipfold::core::problem::NanPolicy;
+use zipfold::core::shown::shown;
 use zipfold::device::Wanted;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::partial::{self, Partial};
 use zipfold::reading::read_data;
 use zipfold::run::{Target, ready};
 use zipfold::shards;
-use zipfold::{Blame, Budget, Error, Job, Options, Outcome, Problem, Result, Table};
+use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -105,8 +112,10 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let mut seconds = Seconds::default();
     let data = read_data(problem, budget)?;
     seconds.read = start.elapsed().as_secs_f64();
+    notice(problem, &data, args);
+    refuse_nan(problem, &data)?;
     let stop = interrupts();
-    let progress = show::Bar::new(args.quiet || args.json);
+    let progress = Bar::new(args.quiet || args.json);
     let show = |p: zipfold::Progress| progress.tell(p);
     let options = options(args, budget, &stop, &show)?;
     let ranged = zipfold::ranges::find(problem, &data, &options).map_err(again)?;
@@ -122,7 +131,8 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     progress.end();
     seconds.kernel = outcome.kernel_seconds;
     let writing = Instant::now();
-    let outputs = finish(problem, &job, &outcome, args, &options, output)?;
+    let names = Names::of(&data);
+    let outputs = finish(problem, &job, &outcome, &names, args, &options, output)?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
     options.checkpoint.iter().for_each(|path| partial::discard(path));
@@ -152,6 +162,48 @@ fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json
     if args.json { data.hashes(problem).into_iter().map(one).collect() } else { serde_json::Value::Null }
 }
 
+/// Says which columns are kept as names, where nobody asked for that.
+fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
+    if args.quiet || args.json || !problem.x.ids.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = [Some(&data.x), data.y.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter_map(Table::labels)
+        .flat_map(|labels| labels.names())
+        .collect();
+    names.dedup();
+    if !names.is_empty() {
+        let (what, verb) = if names.len() == 1 { ("column", "is") } else { ("columns", "are") };
+        say(&format!(
+            "note: the {what} {} {verb} text: kept as names of rows, left out of the numbers",
+            shown(&names.join(", "))
+        ));
+    }
+}
+
+/// NaN where it is an error, with its place in the file as people count: from one.
+fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
+    let metric = problem.pair.metric.as_deref().and_then(named::find);
+    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::Domain::Missing) {
+        return Ok(());
+    }
+    let y = data.y.as_ref().zip(problem.y.as_ref());
+    for (table, input) in [Some((&data.x, &problem.x)), y].into_iter().flatten() {
+        if let Some((row, col)) = table.first_nan() {
+            let column = table.names().map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
+            let e = Error::input("NaN in the data").at(format!(
+                "{}, row {} of the data, column {column}",
+                input.name,
+                row + 1
+            ));
+            return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
+        }
+    }
+    Ok(())
+}
+
 /// Says what was done, and writes the page about it.
 fn tell(
     Who { verb, range, inputs }: Who<'_>,
@@ -175,6 +227,7 @@ fn finish(
     problem: &Problem,
     job: &Job,
     outcome: &Outcome,
+    names: &Names,
     args: &RunArgs,
     options: &Options<'_>,
     output: OutputOptions,
@@ -184,9 +237,9 @@ fn finish(
     }
     let mut outputs = vec![];
     if let Some(path) = &args.output {
-        outputs.extend(answer::write(path, job, outcome, output)?);
+        outputs.extend(answer::write(path, job, outcome, names, output)?);
     } else if !args.quiet && !args.json {
-        answer::preview(job, outcome)?;
+        preview(job, outcome, names)?;
     }
     if let Some(path) = &args.plot {
         plot::draw(path, job, outcome, output)?;
@@ -316,6 +369,7 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         &problem,
         &job,
         &outcome,
+        &Names::of(&data),
         args,
         &Options::default(),
         OutputOptions { force: args.force, durable: args.durable },
@@ -326,7 +380,7 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
 }
 
 /// Prints the plan of `problem`.
-pub fn explain(problem: &Problem, args: &RunArgs, budget: &Budget) -> Result<()> {
+pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget) -> Result<()> {
     let data = read_data(problem, budget)?;
     let options = Options {
         threads: args.threads,
@@ -345,9 +399,9 @@ pub fn explain(problem: &Problem, args: &RunArgs, budget: &Budget) -> Result<()>
         if !ranges.is_empty() {
             value["range"] = serde_json::to_value(&ranges).unwrap_or_default();
         }
-        return show::print_line(&value.to_string());
+        return print_line(&value.to_string());
     }
-    show::print_line(&zipfold::plan::explain::explain_all(&job, &plan, &ranges))
+    print_line(&zipfold::plan::explain::explain_all(&job, &plan, &ranges, verbose))
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
@@ -363,12 +417,12 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.settings)?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
-    let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges);
+    let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges, true);
     let told: String = told.lines().map(|l| format!("// {l}\n")).collect();
     let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {
-        None | Some("-") => show::print_line(&text),
+        None | Some("-") => print_line(&text),
         Some(path) => {
             let options = OutputOptions { force: args.force, durable: args.durable };
             let mut out = zipfold::io::Output::create(path, options)?;

@@ -1,9 +1,10 @@
-//! Every command of README.md runs as it stands there and writes what it names.
+//! Every command of README.md runs as it stands there, writes what it names, and what it writes has the numbers of an independent
+//! computation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const FIRST: &str = "cargo run --release -q -p zipfold-cli -- ";
+const FIRST: &str = "cargo run --release -p zipfold-cli -- ";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -47,7 +48,9 @@ fn clone_like() -> PathBuf {
 #[test]
 fn every_verb_is_shown() {
     let commands = commands(&readme());
-    for verb in ["dist", "knn", "hist", "reduce", "join", "run", "merge", "explain", "devices"] {
+    let verbs =
+        ["dist", "knn", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit", "bench", "devices"];
+    for verb in verbs.into_iter().chain(["metrics", "functions", "settings", "formats"]) {
         let called = format!("zipfold {verb}");
         assert!(commands.iter().any(|c| c.contains(&called)), "README.md shows no {verb}");
     }
@@ -67,6 +70,7 @@ fn every_command_runs() {
             let size = fs::metadata(folder.join(output)).map_or(0, |m| m.len());
             assert!(size > 0, "{command}\nwrote no {output}");
         }
+        numbers(&folder, command, &String::from_utf8_lossy(&run.stdout));
     }
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -84,4 +88,207 @@ fn every_picture_is_there_and_small() {
         let size = fs::metadata(root().join("docs/pictures").join(picture)).map_or(0, |m| m.len());
         assert!(size > 0 && size < 300_000, "{picture} has {size} bytes");
     }
+}
+
+/// Numbers of a file, by rows.
+fn rows(path: &Path) -> Vec<Vec<f64>> {
+    let table =
+        zipfold::io::read_table(path.to_str().unwrap(), &Default::default(), &zipfold::Budget::new(1 << 30)).unwrap();
+    (0..table.rows()).map(|r| (0..table.cols()).map(|c| table.get(r, c)).collect()).collect()
+}
+
+/// Cells of a CSV file below its header, comments left out.
+fn cells(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|l| !l.starts_with('#')).skip(1);
+    lines.map(|l| l.split(',').map(str::to_string).collect()).collect()
+}
+
+fn number(cell: &str) -> f64 {
+    cell.parse().unwrap_or_else(|_| panic!("'{cell}' is no number"))
+}
+
+fn near(a: f64, b: f64, what: &str) {
+    assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a} instead of {b}");
+}
+
+/// The first `d` columns.
+fn cut(rows: &[Vec<f64>], d: usize) -> Vec<Vec<f64>> {
+    rows.iter().map(|r| r[..d].to_vec()).collect()
+}
+
+fn euclidean(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// Distances of all pairs i < j.
+fn triangle(rows: &[Vec<f64>], f: impl Fn(&[f64], &[f64]) -> f64) -> Vec<f64> {
+    (0..rows.len()).flat_map(|j| (0..j).map(move |i| (i, j))).map(|(i, j)| f(&rows[i], &rows[j])).collect()
+}
+
+/// What `numpy.histogram` counts of `values` between the edges that a histogram's file names, against the file's counts. A value
+/// within rounding of an edge may stand on either side of it.
+fn histogram(path: &Path, values: &[f64], spans: bool) {
+    let bins = cells(path);
+    let counts: Vec<i64> = bins.iter().map(|b| b[2].parse().unwrap()).collect();
+    let lo: Vec<f64> = bins.iter().map(|b| number(&b[0])).collect();
+    let end = number(&bins[bins.len() - 1][1]);
+    let at = |v: f64| if v < lo[0] || v > end { None } else { Some(lo.partition_point(|e| *e <= v).max(1) - 1) };
+    let mut wanted = vec![0i64; bins.len()];
+    values.iter().filter_map(|v| at(*v)).for_each(|b| wanted[b] += 1);
+    if spans {
+        let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+        near(lo[0], least, "the first edge");
+        near(end, most, "the last edge");
+        assert_eq!(counts.iter().sum::<i64>(), values.len() as i64, "{path:?}: every pair is counted");
+    }
+    let doubtful =
+        values.iter().filter(|v| lo.iter().chain([&end]).any(|e| (*v - e).abs() <= 1e-12 * e.abs().max(1.0))).count()
+            as i64;
+    let off: i64 = counts.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).sum();
+    assert!(
+        off <= 2 * doubtful,
+        "{path:?}: {off} pairs elsewhere than numpy.histogram has them, {doubtful} at an edge"
+    );
+}
+
+/// The numbers that `command` wrote, or printed to `out`, against an independent computation.
+fn numbers(folder: &Path, command: &str, out: &str) {
+    let data = |name: &str| rows(&folder.join("data").join(name));
+    let file = |name: &str| folder.join(name);
+    let what = outputs(command).first().copied().unwrap_or_default().to_string();
+    match what.as_str() {
+        "galaxies.csv" => histogram(&file("galaxies.csv"), &triangle(&cut(&data("galaxies.csv"), 3), euclidean), true),
+        "merged.csv" | "half-1.part" | "half-2.part" => merged(folder, &what),
+        "genes.npy" => genes(&data("expression.csv"), &rows(&file("genes.npy"))),
+        "neighbours.npz" => neighbours(
+            &cut(&data("galaxies.csv"), 3),
+            &rows(Path::new(&format!("{}:values", file("neighbours.npz").display()))),
+        ),
+        "wine.csv" => wine(&data("wine.csv"), &file("wine.csv")),
+        "busy.csv" => busy(&data("flights.csv"), &rows(&file("busy.csv"))),
+        "late.csv" => late(&data("flights.csv"), &data("weather.csv"), &cells(&file("late.csv"))),
+        "water.csv" => water(&folder.join("data/water.xyz"), &file("water.csv")),
+        "asia.csv" => {
+            let p = |name: &str| {
+                number(&cells(&file("asia.csv")).iter().find(|c| c[0] == name && c[1] == "yes").unwrap()[2])
+            };
+            assert!(
+                (p("bronc") - 0.834).abs() < 5e-4 && (p("lung") - 0.103).abs() < 5e-4,
+                "the numbers that README.md names"
+            );
+        }
+        "states.csv" => assert!(cells(&file("states.csv")).contains(&vec!["bronc".to_string(), "yes".into()])),
+        "product.npy" | "manhattan.npy" => {
+            let (x, got) = (data("wine.csv"), rows(&file(&what)));
+            let f = |a: &[f64], b: &[f64]| -> f64 {
+                a.iter().zip(b).map(|(a, b)| if what == "product.npy" { a * b } else { (a - b).abs() }).sum()
+            };
+            (0..x.len()).for_each(|i| (0..x.len()).for_each(|j| near(got[i][j], f(&x[i], &x[j]), &what)));
+        }
+        "airports-near.csv" => airports(&cut(&data("airports.csv"), 2), &cells(&file("airports-near.csv"))),
+        "kernels.cu" => assert!(fs::read_to_string(file("kernels.cu")).unwrap().contains("__global__")),
+        "" => printed(command, out),
+        other => panic!("no numbers are known for {other}: compute them here, too"),
+    }
+}
+
+fn merged(folder: &Path, what: &str) {
+    if what == "merged.csv" {
+        let total: u64 = cells(&folder.join(what)).iter().map(|c| c[2].parse::<u64>().unwrap()).sum();
+        let said = format!("{} {:03} {:03} pairs", total / 1_000_000, total / 1000 % 1000, total % 1000);
+        assert!(readme().contains(&said), "README.md does not say '{said}'");
+        let points = cut(&rows(&folder.join("data/galaxies.csv")), 3);
+        histogram(&folder.join(what), &triangle(&points, euclidean), false);
+    }
+}
+
+fn genes(all: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!((got.len(), got[0].len()), (50, 50));
+    let centred = |r: &[f64]| -> Vec<f64> {
+        let mean = r.iter().sum::<f64>() / r.len() as f64;
+        r.iter().map(|v| v - mean).collect()
+    };
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    for (i, j) in [(0, 1), (3, 7), (49, 20), (11, 11)] {
+        let (a, b) = (centred(&all[i]), centred(&all[j]));
+        near(got[i][j], 1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt(), "genes.npy");
+    }
+}
+
+fn neighbours(points: &[Vec<f64>], got: &[Vec<f64>]) {
+    for i in (0..points.len()).step_by(997) {
+        let mut all: Vec<f64> =
+            (0..points.len()).filter(|j| *j != i).map(|j| euclidean(&points[i], &points[j])).collect();
+        all.sort_by(f64::total_cmp);
+        (0..5).for_each(|k| near(got[i][k], all[k], "neighbours.npz"));
+    }
+}
+
+fn wine(wines: &[Vec<f64>], path: &Path) {
+    let (n, d) = (wines.len() as f64, wines[0].len());
+    let variance = |k: usize| {
+        let mean = wines.iter().map(|w| w[k]).sum::<f64>() / n;
+        wines.iter().map(|w| (w[k] - mean).powi(2)).sum::<f64>() / (n - 1.0)
+    };
+    let v: Vec<f64> = (0..d).map(variance).collect();
+    let f = |a: &[f64], b: &[f64]| (0..d).map(|k| (a[k] - b[k]).powi(2) / v[k]).sum::<f64>().sqrt();
+    histogram(path, &triangle(wines, f), true);
+}
+
+fn busy(flights: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), flights.len());
+    for (i, x) in flights.iter().enumerate() {
+        let wanted = flights.iter().filter(|y| x[1] == y[1] && (x[0] - y[0]).abs() < 0.5).count();
+        assert_eq!(got[i][0], wanted as f64, "departures around row {i}");
+    }
+}
+
+fn late(flights: &[Vec<f64>], weather: &[Vec<f64>], got: &[Vec<String>]) {
+    let mut wanted = vec![];
+    for (i, x) in flights.iter().enumerate() {
+        for (j, y) in weather.iter().enumerate() {
+            if x[3] > 60.0 && y[5] > 0.0 && x[1] == y[1] && (x[0] - y[0]).abs() < 0.5 {
+                wanted.push(vec![i.to_string(), j.to_string()]);
+            }
+        }
+    }
+    assert_eq!(got, wanted, "late departures with rain");
+}
+
+fn water(from: &Path, path: &Path) {
+    let text = fs::read_to_string(from).unwrap();
+    let atoms: Vec<Vec<f64>> =
+        text.lines().skip(2).map(|l| l.split_whitespace().skip(1).take(3).map(number).collect()).collect();
+    let wrap = |d: f64| d - 30.0 * (d / 30.0).round();
+    let f = |a: &[f64], b: &[f64]| (0..3).map(|k| wrap(a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+    histogram(path, &triangle(&atoms, f), false);
+}
+
+fn airports(places: &[Vec<f64>], got: &[Vec<String>]) {
+    let rad = |v: f64| v.to_radians();
+    let angle = |a: &[f64], b: &[f64]| {
+        let half = |u: f64, v: f64| (rad(u - v) / 2.0).sin().powi(2);
+        2.0 * (half(a[0], b[0]) + rad(a[0]).cos() * rad(b[0]).cos() * half(a[1], b[1])).sqrt().asin()
+    };
+    for i in (0..places.len()).step_by(97) {
+        let mut all: Vec<f64> = (0..places.len()).filter(|j| *j != i).map(|j| angle(&places[i], &places[j])).collect();
+        all.sort_by(f64::total_cmp);
+        (0..3).for_each(|k| near(number(&got[3 * i + k][3]), all[k], "airports-near.csv"));
+    }
+}
+
+/// What is printed where nothing is written.
+fn printed(command: &str, out: &str) {
+    let says: &[&str] = match command.split_whitespace().nth(1).unwrap_or_default() {
+        "explain" => &["108 962 282: ", "10 439 rows", "predicted"],
+        "bench" => &["cutoff"],
+        "devices" => &["cpu", "threads"],
+        "metrics" => &["euclidean", "similarity"],
+        "functions" => &["sum(v)", "if(c, a, b)"],
+        "settings" => &["prune", "tile.rows"],
+        "formats" => &[".parquet", ".bif"],
+        other => panic!("nothing is known of what {other} prints"),
+    };
+    says.iter().for_each(|word| assert!(out.contains(word), "{command}: '{word}' is not in\n{out}"));
 }

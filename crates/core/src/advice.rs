@@ -54,7 +54,7 @@ mod tests {
     fn said(metric: &str, unit: Option<&str>, x: [f64; 4], y: Option<[f64; 4]>) -> Vec<String> {
         let table = |v: [f64; 4]| Table::f64(2, 2, v.to_vec()).unwrap();
         let params = unit.map(|u| ("unit".to_string(), Param::Word(u.into()))).into_iter().collect();
-        let input = || Input { name: "x".into(), columns: None, hash: None };
+        let input = || Input::named("x");
         let problem = Problem {
             schema: SCHEMA,
             x: input(),

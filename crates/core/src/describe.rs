@@ -406,7 +406,9 @@ pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) ->
     let Some(dims) = cell else { return Ok(()) };
     if data.x.cols() != dims {
         let what = format!("a box of {dims} dimensions over rows of {} components", data.x.cols());
-        return Err(Error::request(what).at("--box").remedy("pick the coordinates with --columns x,y,z"));
+        return Err(Error::request(what)
+            .at("--box")
+            .remedy("pick the coordinates with --columns x,y,z; formulas may still read the others by name"));
     }
     let live = formula.live();
     let uses = formula.nodes().iter().zip(&live).any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));

@@ -3,12 +3,15 @@
 
 pub mod advice;
 pub mod budget;
+pub mod columns;
 pub mod describe;
 pub mod error;
 mod exact;
 pub mod factor;
+pub mod figures;
 pub mod fold;
 pub mod hash;
+pub mod labels;
 mod meaning;
 pub mod number;
 pub mod oracle;
@@ -24,6 +27,7 @@ pub use describe::{Data, Job, describe};
 pub use error::{Blame, Error, Result, Span};
 pub use fold::Tally;
 pub use hash::Hash;
+pub use labels::{Labels, Words};
 pub use pair::Side;
 pub use problem::Problem;
 pub use space::{Cell, Cells, Reach, Space, Windows};

@@ -181,7 +181,7 @@ mod tests {
         let params = params.iter().map(|(k, v)| ((*k).to_string(), Param::Number(*v))).collect();
         Problem {
             schema: SCHEMA,
-            x: Input { name: "x".into(), columns: None, hash: None },
+            x: Input::named("x"),
             y: None,
             pair: PairSpec { metric: None, formula: Some(formula.into()), params },
             cells: None,

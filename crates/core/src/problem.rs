@@ -58,6 +58,22 @@ pub struct Input {
     /// what is used, with the weight columns of histograms, in 16 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Columns that name the rows: kept as words, left out of the numbers. Without columns chosen, those of text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// Columns beside the components of a row, which formulas read by name (`x.charge`) and distances leave out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<String>,
+    /// Whether the first row of a text is its header; found out from its cells when not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<bool>,
+}
+
+impl Input {
+    /// All columns of the input called `name`.
+    pub fn named(name: impl Into<String>) -> Self {
+        Input { name: name.into(), columns: None, hash: None, ids: vec![], attributes: vec![], header: None }
+    }
 }
 
 /// What one pair is: a metric by name, or a formula.

@@ -2,6 +2,7 @@
 
 use crate::budget::{Budget, Reserved};
 use crate::error::{Error, Result};
+use crate::labels::Labels;
 use crate::shown::short;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -116,6 +117,7 @@ pub struct Table {
     attributes: Option<Arc<Table>>,
     /// Columns and attributes that are text.
     texts: Option<Arc<[usize]>>,
+    labels: Option<Labels>,
 }
 
 impl Table {
@@ -127,7 +129,7 @@ impl Table {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
         }
-        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None })
+        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None, labels: None })
     }
     /// A double-precision table.
     ///
@@ -179,6 +181,21 @@ impl Table {
         self.names = Some(names.into());
         self.attributes = Some(Arc::new(attributes));
         Ok(self)
+    }
+    /// The same table with words beside its rows, which results carry.
+    ///
+    /// # Errors
+    /// `Input` when the rows are not as many.
+    pub fn with_labels(mut self, labels: Option<Labels>) -> Result<Self> {
+        if let Some(odd) = labels.iter().flat_map(Labels::columns).find(|w| w.rows() != self.rows) {
+            return Err(Error::input(format!("{} words of '{}' beside {} rows", odd.rows(), odd.name, self.rows)));
+        }
+        self.labels = labels;
+        Ok(self)
+    }
+    /// Words beside the rows.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
     }
     /// The same table with the attributes of `other`, whose rows these are, and with its names.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
@@ -307,7 +324,7 @@ impl Table {
             }
         };
         let texts = (0..columns.len()).filter(|k| self.texts().contains(&columns[*k])).collect();
-        let table = Table::new(self.rows, columns.len(), elements)?.with_texts(texts);
+        let table = Table::new(self.rows, columns.len(), elements)?.with_texts(texts).with_labels(self.labels.clone())?;
         match &self.names {
             Some(names) => table.with_names(columns.iter().map(|c| names[*c].clone()).collect()),
             None => Ok(table),

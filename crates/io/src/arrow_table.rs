@@ -5,7 +5,7 @@ use crate::growing::Growing;
 use crate::guard::{Source, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::packed::{Codec, Part, check};
-use crate::select::pick;
+use crate::words::{WordColumn, spread_names};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -15,41 +15,83 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::{Block, CompressionType, RecordBatch as RawBatch};
 use arrow_schema::{DataType, Schema};
-use zipfold_core::{Budget, Buffer, Elements, Reservation, Result, Table};
+use zipfold_core::{Budget, Buffer, Elements, Error, Reservation, Result, Table};
 
-/// Reads the chosen columns (all when `None`) of the Arrow file `source`. Columns that are all single precision give
-/// f32, else f64.
+/// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one length gives as many
+/// components; columns of text (or those called in `ids`) are kept as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
-/// `Input` when the file is damaged, a column is not numeric or an integer is beyond 2^53; `Request` for columns that
-/// are not there; `Resource` beyond the budget.
-pub fn read_arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
+/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
+/// for columns that are not there; `Resource` beyond the budget.
+pub fn read_arrow(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
     contained(source, "Arrow", || {
-        let blocks = check_claims(source, budget)?;
+        let held = check_claims(source, budget)?;
         let open =
             |projection| FileReader::try_new(source.reader_at(0), projection).map_err(|e| damaged(source, "Arrow", e));
         let schema = open(None)?.schema();
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-        let picked = match columns {
-            Some(wanted) => pick(wanted, Some(&names), names.len()).map_err(|e| e.at(source.name()))?,
-            None => (0..names.len()).collect(),
-        };
+        let text = |at: usize| is_text(schema.field(at).data_type());
+        let (picked, ids) = chosen(source, columns, ids, &names, &text)?;
         picked.iter().try_for_each(|at| check_numeric(source, &schema, *at))?;
-        let mut sorted = picked.clone();
+        let mut sorted: Vec<usize> = picked.iter().chain(&ids).copied().collect();
         sorted.sort_unstable();
-        let order: Vec<usize> = picked.iter().filter_map(|at| sorted.binary_search(at).ok()).collect();
+        sorted.dedup();
+        let place = |at: &usize| sorted.binary_search(at).ok();
+        let mut reading = Reading {
+            source,
+            order: picked.iter().filter_map(place).collect(),
+            ids: ids.iter().filter_map(place).collect(),
+            widths: vec![None; picked.len()],
+            words: ids.iter().map(|at| WordColumn::new(names[*at].clone(), source.name(), budget)).collect(),
+            budget,
+        };
         let reader = open(Some(sorted))?;
-        let single = !picked.is_empty() && picked.iter().all(|at| *schema.field(*at).data_type() == DataType::Float32);
-        let (rows, elements) = if single {
-            let (rows, items) = read_batches(source, reader, &order, &blocks, budget, |v| v as f32)?;
+        let single = |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
+        let (rows, elements) = if !picked.is_empty() && picked.iter().all(single) {
+            let (rows, items) = reading.batches(reader, &held, |v| v as f32)?;
             (rows, Elements::F32(Buffer::new(items)))
         } else {
-            let (rows, items) = read_batches(source, reader, &order, &blocks, budget, |v| v)?;
+            let (rows, items) = reading.batches(reader, &held, |v| v)?;
             (rows, Elements::F64(Buffer::new(items)))
         };
-        let table = Table::new(rows, picked.len(), elements)?;
-        table.with_names(picked.iter().map(|at| names[*at].clone()).collect()).map_err(|e| e.at(source.name()))
+        let listed = |at: &usize| is_list(schema.field(*at).data_type());
+        let width =
+            |(at, width): (&usize, &Option<usize>)| (names[*at].clone(), listed(at).then(|| width.unwrap_or(0)));
+        let named = spread_names(picked.iter().zip(&reading.widths).map(width));
+        let table = Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(reading.words)?)?;
+        table.with_names(named).map_err(|e| e.at(source.name()))
     })
+}
+
+/// The columns of numbers and those of words.
+pub(crate) fn chosen(
+    source: &Source,
+    columns: Option<&[String]>,
+    ids: &[String],
+    names: &[String],
+    text: &dyn Fn(usize) -> bool,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let at = |e: Error| e.at(source.name());
+    let all = 0..names.len();
+    let ids = match (ids, columns) {
+        ([], None) => all.clone().filter(|at| text(*at)).collect(),
+        (ids, _) => zipfold_core::table::find_columns(ids, Some(names), names.len()).map_err(at)?,
+    };
+    let picked: Vec<usize> = match columns {
+        Some([]) => vec![],
+        Some(wanted) => zipfold_core::columns::expand(wanted, Some(names), names.len(), text).map_err(at)?,
+        None => all.filter(|at| !text(*at) && !ids.contains(at)).collect(),
+    };
+    match (picked.is_empty() && !names.is_empty(), columns) {
+        (true, Some(_)) => {
+            Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"))
+        }
+        (true, None) => {
+            let e = Error::input("no column holds numbers, only words").at(source.name());
+            Err(e.remedy("give at least one column of numbers"))
+        }
+        (false, _) => Ok((picked, ids)),
+    }
 }
 
 /// What the decoder holds of the file.
@@ -135,47 +177,176 @@ fn is_numeric(kind: &DataType) -> bool {
     kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64 | DataType::Boolean)
 }
 
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// The type of the items of a column of lists.
+fn list_type(kind: &DataType) -> Option<&DataType> {
+    match kind {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item.data_type()),
+        _ => None,
+    }
+}
+
+fn is_list(kind: &DataType) -> bool {
+    list_type(kind).is_some()
+}
+
+/// The type of the numbers of a column, which may be those of lists.
+fn number_type(kind: &DataType) -> Option<&DataType> {
+    Some(list_type(kind).unwrap_or(kind)).filter(|kind| is_numeric(kind))
+}
+
 fn check_numeric(source: &Source, schema: &Schema, at: usize) -> Result<()> {
     let field = schema.field(at);
-    if is_numeric(field.data_type()) {
+    if number_type(field.data_type()).is_some() {
         return Ok(());
     }
-    let numeric = schema.fields().iter().filter(|f| is_numeric(f.data_type()));
-    let others: Vec<&str> = numeric.map(|f| f.name().as_str()).take(20).collect();
-    Err(not_numeric(source, field.name(), &format!("{}", field.data_type()), &others))
+    Err(not_numeric(source, field.name(), &format!("{}", field.data_type())))
 }
 
-fn read_batches<T: Copy>(
-    source: &Source,
-    reader: FileReader<crate::guard::SourceReader>,
-    order: &[usize],
-    held: &Held,
-    budget: &Budget,
-    narrow: fn(f64) -> T,
-) -> Result<(usize, Growing<T>)> {
-    let mut items = Growing::new(budget, format!("the rows of {}", source.name()));
-    let mut rows = 0;
-    let mut reader = reader;
-    for block in &held.blocks {
-        let _block = budget.reserve(*block, "a block of the Arrow file")?;
-        let Some(batch) = reader.next() else { break };
-        let batch = batch.map_err(|e| damaged(source, "Arrow", e))?;
-        let bytes = (batch.num_rows() as u64).saturating_mul(8 * order.len() as u64);
-        let _room = budget.reserve(bytes, "a block of the Arrow file")?;
-        let columns = order.iter().map(|at| numbers(source, &batch, *at)).collect::<Result<Vec<_>>>()?;
-        for row in 0..batch.num_rows() {
-            for column in &columns {
-                items.push(narrow(column[row]))?;
+/// A file on its way to a table.
+struct Reading<'a> {
+    source: &'a Source,
+    /// Places of the columns of numbers, and of words, in a batch.
+    order: Vec<usize>,
+    ids: Vec<usize>,
+    /// Numbers that each column gives a row, once a row is seen.
+    widths: Vec<Option<usize>>,
+    words: Vec<WordColumn>,
+    budget: &'a Budget,
+}
+
+impl Reading<'_> {
+    fn batches<T: Copy>(
+        &mut self,
+        mut reader: FileReader<crate::guard::SourceReader>,
+        blocks: &Held,
+        narrow: fn(f64) -> T,
+    ) -> Result<(usize, Growing<T>)> {
+        let mut items = Growing::new(self.budget, format!("the rows of {}", self.source.name()));
+        let mut rows = 0;
+        for block in &blocks.blocks {
+            let _block = self.budget.reserve(*block, "a block of the Arrow file")?;
+            let Some(batch) = reader.next() else { break };
+            let batch = batch.map_err(|e| damaged(self.source, "Arrow", e))?;
+            let mut parts = vec![];
+            let mut held = vec![];
+            for k in 0..self.order.len() {
+                let (array, name) = (batch.column(self.order[k]), batch.schema().field(self.order[k]).name().clone());
+                let bytes = array.get_array_memory_size() as u64;
+                held.push(
+                    self.budget.reserve(bytes.saturating_add(8 * array.len() as u64), "a block of the Arrow file")?,
+                );
+                let (width, values) = self.lists(array, &name, rows)?;
+                if let Some(first) = self.widths[k].filter(|first| *first != width && batch.num_rows() > 0) {
+                    return Err(self.ragged(&name, rows, width, first));
+                }
+                if batch.num_rows() > 0 {
+                    self.widths[k] = Some(width);
+                }
+                parts.push((width, values));
+            }
+            for row in 0..batch.num_rows() {
+                for (width, values) in &parts {
+                    values[row * width..(row + 1) * width].iter().try_for_each(|v| items.push(narrow(*v)))?;
+                }
+            }
+            self.take_words(&batch)?;
+            rows += batch.num_rows();
+        }
+        Ok((rows, items.finish()?))
+    }
+
+    fn ragged(&self, name: &str, row: usize, width: usize, first: usize) -> Error {
+        let what = format!("a list of {width} numbers in column '{name}', those before have {first}");
+        let e = Error::input(what).at(format!("{}, row {} of the data or below", self.source.name(), row + 1));
+        e.remedy(format!("lists of one length in every row, or --columns '!{name}' to leave the column out"))
+    }
+
+    /// Numbers a row, and all numbers of one column; the rows of lists stand one after another.
+    fn lists(&self, array: &dyn Array, name: &str, row: usize) -> Result<(usize, Vec<f64>)> {
+        let place = |e: Error| e.at_least(format!("{}, column '{name}'", self.source.name()));
+        if !is_list(array.data_type()) {
+            return Ok((1, numbers(self.source, array).map_err(place)?));
+        }
+        if array.null_count() > 0 {
+            let e = Error::input("a list is missing").at(format!("{}, column '{name}'", self.source.name()));
+            return Err(e.remedy("a list in every row, or leave the row out"));
+        }
+        let (width, child) = if let Some(lists) = array.as_fixed_size_list_opt() {
+            let width = usize::try_from(lists.value_length()).unwrap_or(0);
+            (width, lists.values().slice(lists.offset() * width, lists.len() * width))
+        } else {
+            let ends: Vec<usize> = match (array.as_list_opt::<i32>(), array.as_list_opt::<i64>()) {
+                (Some(lists), _) => lists.value_offsets().iter().map(|o| usize::try_from(*o).unwrap_or(0)).collect(),
+                (_, Some(lists)) => lists.value_offsets().iter().map(|o| usize::try_from(*o).unwrap_or(0)).collect(),
+                _ => return Err(damaged(self.source, "Arrow", "a column changed its type")),
+            };
+            let width = ends.windows(2).next().map_or(0, |w| w[1].saturating_sub(w[0]));
+            if let Some((at, odd)) =
+                ends.windows(2).map(|w| w[1].saturating_sub(w[0])).enumerate().find(|(_, n)| *n != width)
+            {
+                return Err(self.ragged(name, row + at, odd, width));
+            }
+            let values = match array.as_list_opt::<i32>() {
+                Some(lists) => lists.values().clone(),
+                None => array.as_list::<i64>().values().clone(),
+            };
+            let (first, last) = (ends.first().copied().unwrap_or(0), ends.last().copied().unwrap_or(0));
+            (width, values.slice(first, last - first))
+        };
+        if width == 0 && !array.is_empty() {
+            let e = Error::input("the lists are empty").at(format!("{}, column '{name}'", self.source.name()));
+            return Err(e.remedy(format!("--columns '!{name}' to leave the column out")));
+        }
+        Ok((width, numbers(self.source, &child).map_err(place)?))
+    }
+
+    fn take_words(&mut self, batch: &RecordBatch) -> Result<()> {
+        for (at, column) in self.ids.iter().zip(&mut self.words) {
+            let array = batch.column(*at);
+            // An empty dictionary has no keys to ask for.
+            let filled = array.as_any_dictionary_opt().filter(|d| !d.values().is_empty());
+            let values = filled.map(|d| (d.normalized_keys(), d.values().clone()));
+            if !is_text(array.data_type()) {
+                numbers(self.source, array)?.into_iter().try_for_each(|v| column.push_number(v))?;
+                continue;
+            }
+            for row in 0..array.len() {
+                let word = match &values {
+                    _ if array.is_null(row) => "",
+                    Some((keys, values)) => keys.get(row).map_or("", |k| word(values, *k)),
+                    None => word(array, row),
+                };
+                column.push(word)?;
             }
         }
-        rows += batch.num_rows();
+        Ok(())
     }
-    Ok((rows, items.finish()?))
 }
 
-fn numbers(source: &Source, batch: &RecordBatch, at: usize) -> Result<Vec<f64>> {
-    let array = batch.column(at);
-    let found = match array.data_type() {
+/// The text of one row; empty where it is missing.
+fn word(array: &dyn Array, row: usize) -> &str {
+    if row >= array.len() || array.is_null(row) {
+        return "";
+    }
+    if let Some(text) = array.as_string_opt::<i32>() {
+        return text.value(row);
+    }
+    if let Some(text) = array.as_string_opt::<i64>() {
+        return text.value(row);
+    }
+    array.as_string_view_opt().map_or("", |text| text.value(row))
+}
+
+fn numbers(source: &Source, array: &dyn Array) -> Result<Vec<f64>> {
+    match array.data_type() {
         DataType::Int8 => typed::<Int8Type>(array, |v| Ok(v.into())),
         DataType::Int16 => typed::<Int16Type>(array, |v| Ok(v.into())),
         DataType::Int32 => typed::<Int32Type>(array, |v| Ok(v.into())),
@@ -192,8 +363,7 @@ fn numbers(source: &Source, batch: &RecordBatch, at: usize) -> Result<Vec<f64>> 
                 .map(|bits| bits.iter().map(|v| v.map_or(f64::NAN, |v| u8::from(v).into())).collect());
             bits.ok_or_else(|| damaged(source, "Arrow", "a column changed its type"))
         }
-    };
-    found.map_err(|e| e.at_least(format!("{}, column '{}'", source.name(), batch.schema().field(at).name())))
+    }
 }
 
 fn typed<T: ArrowPrimitiveType>(array: &dyn Array, number: fn(T::Native) -> Result<f64>) -> Result<Vec<f64>> {

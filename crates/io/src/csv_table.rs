@@ -26,15 +26,43 @@ pub fn read_csv(
     source: &Source,
     separator: Separator,
     columns: Option<&[String]>,
+    ids: &[String],
     header: Option<bool>,
     budget: &Budget,
 ) -> Result<Table> {
-    let mut rows = TextRows::new(source.name(), columns, header, budget);
-    match separator {
+    let mut rows = TextRows::new(source.name(), columns, ids, header, budget);
+    match as_written(source, separator, budget)? {
         Separator::Byte(byte) => separated(source, byte, &mut rows, budget)?,
         Separator::Blanks => blanks(source, &mut rows, budget)?,
     }
     rows.finish()
+}
+
+/// The separator that the first row shows, where it is another than the suffix says: `;` in .csv, commas in .txt.
+fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<Separator> {
+    let mut lines = Lines::new(source, false, budget)?;
+    while lines.next()? {
+        let row = lines.current().trim_ascii();
+        if row.is_empty() || row[0] == b'#' {
+            continue;
+        }
+        let has = |byte: u8| row.contains(&byte);
+        return Ok(match separator {
+            Separator::Byte(b',') if !has(b',') && has(b';') => Separator::Byte(b';'),
+            Separator::Blanks => {
+                [b',', b';'].into_iter().find(|b| parts_cells(row, *b)).map_or(separator, Separator::Byte)
+            }
+            other => other,
+        });
+    }
+    Ok(separator)
+}
+
+/// Whether `byte` stands after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b 2`.
+fn parts_cells(row: &[u8], byte: u8) -> bool {
+    let words: Vec<&[u8]> = row.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).collect();
+    let before = words.split_last().map_or(&[][..], |(_, before)| before);
+    row.contains(&byte) && (before.iter().all(|w| w.ends_with(&[byte])) || words.iter().any(|w| *w == [byte]))
 }
 
 fn separated(source: &Source, byte: u8, rows: &mut TextRows<'_>, budget: &Budget) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::atomic::Output;
 use crate::write::Column;
 use std::borrow::Cow;
 use std::io::{self, Write};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Result, Words};
 
 /// Writes a header and rows, below `comments` each behind `# `.
 ///
@@ -39,6 +39,40 @@ pub fn write_csv_rows(mut out: Output, separator: u8, cols: usize, items: Column
     let written = (0..rows).try_for_each(|at| row(&mut out, at));
     written.map_err(|e| out.error(&e))?;
     out.commit()
+}
+
+/// Writes a matrix with the names of its columns above it and those of its rows before them.
+///
+/// # Errors
+/// `Resource` when the disk is full.
+pub fn write_named_rows(mut out: Output, separator: u8, names: [&Words; 2], items: Column<'_>) -> Result<()> {
+    let [rows, columns] = names;
+    let cols = columns.rows();
+    let mut lines = || -> io::Result<()> {
+        word(&mut out, separator, &rows.name)?;
+        for col in 0..cols {
+            out.write_all(&[separator])?;
+            word(&mut out, separator, columns.get(col))?;
+        }
+        out.write_all(b"\n")?;
+        for row in 0..rows.rows() {
+            word(&mut out, separator, rows.get(row))?;
+            for col in 0..cols {
+                // Never the first cell of a line.
+                cell(&mut out, separator, 1, items, row * cols + col)?;
+            }
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    };
+    let written = lines();
+    written.map_err(|e| out.error(&e))?;
+    out.commit()
+}
+
+/// A cell of text.
+fn word(out: &mut Output, separator: u8, text: &str) -> io::Result<()> {
+    out.write_all(text_cell(text, separator).as_bytes())
 }
 
 fn comment_lines(out: &mut Output, comments: &[String]) -> io::Result<()> {
@@ -86,6 +120,7 @@ fn cell(out: &mut Output, separator: u8, at: usize, column: Column<'_>, row: usi
         Column::I64(items) => write!(out, "{}", items[row]),
         Column::F64(items) => write!(out, "{:?}", items[row]),
         Column::F32(items) => write!(out, "{:?}", items[row]),
+        Column::Words(words, rows) => word(out, separator, usize::try_from(rows[row]).map_or("", |r| words.get(r))),
     }
 }
 

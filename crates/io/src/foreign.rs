@@ -43,14 +43,10 @@ pub(crate) fn damaged(source: &Source, format: &str, what: impl std::fmt::Displa
         .remedy(format!("write the {format} file again, or convert it to .csv or .npy"))
 }
 
-/// The refusal of a column that holds no numbers; `others` are the columns that do.
-pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str, others: &[&str]) -> Error {
-    let remedy = match others {
-        [] => "convert the column to numbers".to_owned(),
-        some => {
-            let names = some.iter().map(|name| short(name, 80)).collect::<Vec<_>>().join(",");
-            format!("--columns {}", quoted(&names))
-        }
-    };
-    Error::input(format!("column '{column}' holds {kind}, not numbers")).at(source.name()).remedy(remedy)
+/// The refusal of a column that holds no numbers.
+pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str) -> Error {
+    let column = short(column, 80);
+    Error::input(format!("column '{column}' holds {kind}, not numbers"))
+        .at(source.name())
+        .remedy(format!("--columns {} to leave it out, or convert it to numbers", quoted(&format!("!{column}"))))
 }

@@ -31,6 +31,7 @@ pub mod read;
 mod select;
 mod text_rows;
 pub mod unfinished;
+mod words;
 pub mod write;
 pub mod xyz;
 mod zip_directory;

@@ -6,14 +6,26 @@ use std::path::Path;
 use zipfold_core::factor::{Evidence, Network};
 use zipfold_core::{Budget, Error, Result};
 
+/// Suffixes of networks and what they are; `.gz` or `.xz` may follow.
+pub const SUFFIXES: &[(&str, &str)] = &[
+    ("uai", "the UAI competition's format"),
+    ("erg", "Ergo"),
+    ("bif", "Bayesian Interchange Format"),
+    ("xmlbif", "the same as XML"),
+    ("bifxml", "the same as XML"),
+    ("xml", "the same as XML"),
+    ("net", "Hugin"),
+    ("hugin", "Hugin"),
+];
+
 /// Reads a network: `.uai`, `.erg`, `.bif`, `.xmlbif` or `.xml`, `.net`.
 ///
 /// # Errors
 /// `Input` for anything the format does not allow, with the place; `Request` for an unknown suffix; `Resource` when the
 /// text alone exceeds the budget.
 pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
-    let format = suffix(path);
     let text = read_text(path, budget)?;
+    let format = if path.as_os_str() == "-" { sniffed(text.as_str()).to_string() } else { suffix(path) };
     let network = match format.as_str() {
         "uai" => uai::parse(text.as_str(), budget),
         "erg" => ergo::parse(text.as_str(), budget),
@@ -42,6 +54,22 @@ fn inside(error: Error, path: &Path) -> Error {
         None => path.display().to_string(),
     };
     error.at(place)
+}
+
+/// The format of a text without a name, by its first word.
+fn sniffed(text: &str) -> &'static str {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let comments = |line: &&str| {
+        line.trim().is_empty() || line.trim_start().starts_with(['%', '#']) || line.trim_start().starts_with("//")
+    };
+    let word = start.lines().find(|line| !comments(line)).and_then(|line| line.split_whitespace().next()).unwrap_or("");
+    match word.to_ascii_lowercase().trim_end_matches('{') {
+        w if w.starts_with('<') => "xmlbif",
+        "network" => "bif",
+        "net" | "class" => "hugin",
+        w if w.starts_with(|c: char| c.is_ascii_digit()) => "erg",
+        _ => "uai",
+    }
 }
 
 /// The suffix below `.gz` or `.xz`, in lower case.

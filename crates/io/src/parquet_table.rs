@@ -4,17 +4,17 @@ use crate::foreign::{contained, damaged, not_numeric};
 use crate::guard::{Source, SourceReader, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::parquet_pages;
-use crate::select::pick;
-use parquet::basic::{ConvertedType, Type as Physical};
+use crate::words::{WordColumn, spread_names};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::io::{BufReader, Read};
-use zipfold_core::{Budget, Elements, Reserved, Result, Table};
+use zipfold_core::{Budget, Elements, Error, Reserved, Result, Table};
 
 /// Rows that are turned from columns to rows at one time.
 const BATCH: usize = 8192;
@@ -58,25 +58,37 @@ struct Chosen {
     at: usize,
     nullable: i16,
     unsigned: bool,
+    /// For lists: from this definition level on there is an item.
+    list: Option<i16>,
+    /// Numbers that it gives a row.
+    width: usize,
 }
 
-/// Reads the chosen columns (all when `None`) of the Parquet file `source`. Columns that are all single precision give
-/// f32, else f64.
+impl Chosen {
+    /// Rows that are read of it at one time.
+    fn batch(self) -> usize {
+        (BATCH / self.width.max(1)).max(1)
+    }
+}
+
+/// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of one length gives as many
+/// components; columns of text (or those called in `ids`) are kept as words. Columns that are all single precision give f32,
+/// else f64.
 ///
 /// # Errors
-/// `Input` when the file is damaged, a column is not numeric or an integer is beyond 2^53; `Request` for columns that
-/// are not there; `Resource` beyond the budget.
-pub fn read_parquet(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
+/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
+/// for columns that are not there; `Resource` beyond the budget.
+pub fn read_parquet(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
     contained(source, "Parquet", || {
         let _footer = budget.reserve(footer(source)?.saturating_mul(FOOTER), "the footer of the Parquet file")?;
         let reader = SerializedFileReader::new(Chunks(source.clone())).map_err(|e| damaged(source, "Parquet", e))?;
         let schema = reader.metadata().file_metadata().schema_descr();
-        let names: Vec<String> = schema.columns().iter().map(|c| c.path().string()).collect();
-        let picked = match columns {
-            Some(wanted) => pick(wanted, Some(&names), names.len()).map_err(|e| e.at(source.name()))?,
-            None => (0..names.len()).collect(),
-        };
-        let chosen = picked.iter().map(|at| choose(source, schema, *at)).collect::<Result<Vec<_>>>()?;
+        let names = column_names(schema);
+        let text = |at: usize| is_text(&schema.column(at));
+        let (picked, ids) = crate::arrow_table::chosen(source, columns, ids, &names, &text)?;
+        let groups = reader.metadata().row_groups();
+        let one = |at: &usize| choose(source, schema, &names, groups, *at);
+        let chosen = picked.iter().map(one).collect::<Result<Vec<_>>>()?;
         let single = |c: &Chosen| schema.column(c.at).physical_type() == Physical::FLOAT;
         let (rows, elements) = if chosen.iter().all(single) && !chosen.is_empty() {
             let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v as f32)?;
@@ -85,15 +97,42 @@ pub fn read_parquet(source: &Source, columns: Option<&[String]>, budget: &Budget
             let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v)?;
             (rows, Elements::F64(items.into()))
         };
-        let table = Table::new(rows, chosen.len(), elements)?;
-        table.with_names(picked.iter().map(|at| names[*at].clone()).collect()).map_err(|e| e.at(source.name()))
+        let mut words = vec![];
+        for at in ids {
+            let nullable = schema.column(at).max_def_level();
+            let column = Chosen { at, nullable, unsigned: false, list: None, width: 1 };
+            words.push(read_words(source, &reader, column, names[at].clone(), rows, budget)?);
+        }
+        let named = spread_names(chosen.iter().map(|c| (names[c.at].clone(), c.list.map(|_| c.width))));
+        let table = Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
+        table.with_names(named).map_err(|e| e.at(source.name()))
     })
+}
+
+/// Names of the columns: a list's is that of the column, not of its items.
+fn column_names(schema: &SchemaDescriptor) -> Vec<String> {
+    let roots: Vec<&str> =
+        schema.columns().iter().map(|c| c.path().parts().first().map_or("", String::as_str)).collect();
+    let alone = |at: usize| roots.iter().filter(|r| **r == roots[at]).count() == 1;
+    let lists: Vec<usize> = (0..roots.len()).filter(|at| schema.column(*at).max_rep_level() == 1).collect();
+    let name = |at: usize| {
+        let whole = schema.column(at).path().string();
+        if lists.contains(&at) && alone(at) { roots[at].to_string() } else { whole }
+    };
+    (0..roots.len()).map(name).collect()
+}
+
+fn is_text(column: &ColumnDescriptor) -> bool {
+    let said = matches!(column.converted_type(), ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON);
+    let logical =
+        matches!(column.logical_type_ref(), Some(LogicalType::String | LogicalType::Enum | LogicalType::Json));
+    column.physical_type() == Physical::BYTE_ARRAY && column.max_rep_level() == 0 && (said || logical)
 }
 
 /// Why a column cannot be read as numbers.
 fn obstacle(column: &ColumnDescriptor) -> Option<&'static str> {
-    if column.max_rep_level() > 0 {
-        return Some("lists");
+    if column.max_rep_level() > 1 {
+        return Some("lists of lists");
     }
     match (column.physical_type(), column.converted_type()) {
         (Physical::BYTE_ARRAY, _) => Some("text or bytes"),
@@ -104,19 +143,69 @@ fn obstacle(column: &ColumnDescriptor) -> Option<&'static str> {
     }
 }
 
-fn choose(source: &Source, schema: &SchemaDescriptor, at: usize) -> Result<Chosen> {
+fn choose(
+    source: &Source,
+    schema: &SchemaDescriptor,
+    names: &[String],
+    groups: &[RowGroupMetaData],
+    at: usize,
+) -> Result<Chosen> {
     let column = schema.column(at);
     if let Some(kind) = obstacle(&column) {
-        let numeric = schema.columns().iter().filter(|c| obstacle(c).is_none()).take(20);
-        let others: Vec<String> = numeric.map(|c| c.path().string()).collect();
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        return Err(not_numeric(source, &column.path().string(), kind, &others));
+        return Err(not_numeric(source, &names[at], kind));
     }
     let unsigned = matches!(
         column.converted_type(),
         ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
     );
-    Ok(Chosen { at, nullable: column.max_def_level(), unsigned })
+    let list = (column.max_rep_level() == 1).then(|| item_level(schema, &column));
+    let width = if list.is_some() {
+        list_length(source, groups, at).map_err(|e| e.at(format!("{}, column '{}'", source.name(), names[at])))?
+    } else {
+        1
+    };
+    Ok(Chosen { at, nullable: column.max_def_level(), unsigned, list, width })
+}
+
+/// The length of the lists of a column, where all have one.
+fn list_length(source: &Source, groups: &[RowGroupMetaData], at: usize) -> Result<usize> {
+    let sum = |of: &dyn Fn(&RowGroupMetaData) -> i64| groups.iter().try_fold(0i64, |sum, g| sum.checked_add(of(g)));
+    let (rows, items) = (sum(&|g| g.num_rows()), sum(&|g| g.column(at).num_values()));
+    let (Some(rows @ 0..), Some(items @ 0..)) = (rows, items) else {
+        return Err(damaged(source, "Parquet", "a number of rows"));
+    };
+    if rows == 0 {
+        return Ok(1);
+    }
+    match usize::try_from(items / rows) {
+        Ok(length) if items % rows == 0 && length > 0 => Ok(length),
+        _ => Err(unequal(&format!("{items} numbers in {rows} lists"))),
+    }
+}
+
+/// The refusal of lists that are no rows of a table.
+fn unequal(what: &str) -> Error {
+    Error::input(format!("the lists differ in length: {what}"))
+        .remedy("lists of one length in every row, or another column")
+}
+
+/// The definition level from which on a list has an item.
+fn item_level(schema: &SchemaDescriptor, column: &ColumnDescriptor) -> i16 {
+    let mut node = schema.root_schema();
+    let mut level = 0;
+    for part in column.path().parts() {
+        let Some(child) = node.get_fields().iter().find(|f| f.name() == part) else { break };
+        node = child;
+        match node.get_basic_info().repetition() {
+            Repetition::OPTIONAL => level += 1,
+            Repetition::REPEATED => return level + 1,
+            Repetition::REQUIRED => {}
+        }
+        if node.is_primitive() {
+            break;
+        }
+    }
+    level
 }
 
 /// Bytes of the footer, as the end of the file claims.
@@ -145,19 +234,22 @@ fn read_groups<T: Copy + Default>(
     if usize::try_from(claimed) != Ok(rows) {
         return Err(broken(&format!("{claimed} rows claimed, {rows} are there")));
     }
-    let total = rows.checked_mul(chosen.len()).ok_or_else(|| broken("a number of rows"))?;
+    let width: usize = chosen.iter().map(|c| c.width).sum();
+    let total = rows.checked_mul(width).ok_or_else(|| broken("a number of rows"))?;
     let mut items = budget.vec(total, T::default(), &format!("the rows of {}", source.name()))?;
     let mut first = 0;
     for (group, count) in counts.into_iter().enumerate() {
-        let place = &mut items.items[first * chosen.len()..(first + count) * chosen.len()];
-        for (at, columns) in chosen.chunks(ABREAST).enumerate() {
+        let place = &mut items.items[first * width..(first + count) * width];
+        let mut before = 0;
+        for columns in chosen.chunks(ABREAST) {
             let room = budget.free() / 4 / columns.len() as u64;
             let pages = columns.iter().map(|c| parquet_pages::held(source, groups[group].column(c.at), room));
             let held = pages.collect::<Result<Vec<u64>>>()?.iter().fold(0u64, |sum, held| sum.saturating_add(*held));
             let readers = READER * columns.len() as u64;
             let _pages = budget.reserve(held.saturating_add(readers), "the pages of the Parquet file")?;
-            let block = Block { columns, first: at * ABREAST, width: chosen.len(), row: first };
+            let block = Block { columns, first: before, width, row: first };
             read_block(source, reader, group, &block, place, narrow)?;
+            before += columns.iter().map(|c| c.width).sum::<usize>();
         }
         first += count;
     }
@@ -190,15 +282,18 @@ fn read_block<T: Copy>(
     let mut readers = readers.collect::<ParquetResult<Vec<_>>>().map_err(|e| damaged(source, "Parquet", e))?;
     let count = rows.len() / block.width.max(1);
     let mut done = 0;
+    // All columns of a block give as many rows at a time as its widest.
+    let many_rows = block.columns.iter().map(|c| c.batch()).min().unwrap_or(BATCH);
     loop {
         let mut batch = Vec::with_capacity(readers.len());
         for (reader, column) in readers.iter_mut().zip(block.columns) {
             let row = block.row + done;
-            let place = format!("{}, column {}, row {row} or below", source.name(), column.at);
-            batch.push(values(source, reader, *column).map_err(|e| e.at_least(place))?);
+            let place = format!("{}, column {}, row {} of the data or below", source.name(), column.at + 1, row + 1);
+            batch.push(values(source, reader, *column, many_rows).map_err(|e| e.at_least(place))?);
         }
-        let many = batch.first().map_or(0, Vec::len);
-        if batch.iter().any(|b| b.len() != many) || many > count - done {
+        let rows_of = |(b, c): (&Vec<f64>, &Chosen)| b.len() / c.width.max(1);
+        let many = batch.iter().zip(block.columns).map(rows_of).next().unwrap_or(0);
+        if batch.iter().zip(block.columns).any(|b| rows_of(b) != many) || many > count - done {
             return Err(broken("the columns of a row group differ in length".to_owned()));
         }
         if many == 0 && done < count {
@@ -208,22 +303,27 @@ fn read_block<T: Copy>(
             return Ok(());
         }
         for (at, row) in rows[done * block.width..].chunks_exact_mut(block.width).take(many).enumerate() {
-            row[block.first..].iter_mut().zip(&batch).for_each(|(to, column)| *to = narrow(column[at]));
+            let numbers = batch.iter().zip(block.columns).flat_map(|(b, c)| &b[at * c.width..(at + 1) * c.width]);
+            row[block.first..].iter_mut().zip(numbers).for_each(|(to, number)| *to = narrow(*number));
         }
         done += many;
     }
 }
 
-/// The next values of one column.
-fn values(source: &Source, reader: &mut ColumnReader, column: Chosen) -> Result<Vec<f64>> {
+/// The next values of one column, of at most `rows` rows; those of the items of lists stand one after another.
+fn values(source: &Source, reader: &mut ColumnReader, column: Chosen, rows: usize) -> Result<Vec<f64>> {
     match reader {
-        ColumnReader::BoolColumnReader(r) => typed(source, r, column, |v| Ok(f64::from(u8::from(v)))),
-        ColumnReader::Int32ColumnReader(r) if column.unsigned => typed(source, r, column, |v| Ok(f64::from(v as u32))),
-        ColumnReader::Int32ColumnReader(r) => typed(source, r, column, |v| Ok(f64::from(v))),
-        ColumnReader::Int64ColumnReader(r) if column.unsigned => typed(source, r, column, |v| exact_u64(v as u64)),
-        ColumnReader::Int64ColumnReader(r) => typed(source, r, column, exact_i64),
-        ColumnReader::FloatColumnReader(r) => typed(source, r, column, |v| Ok(f64::from(v))),
-        ColumnReader::DoubleColumnReader(r) => typed(source, r, column, Ok),
+        ColumnReader::BoolColumnReader(r) => typed(source, r, column, rows, |v| Ok(f64::from(u8::from(v)))),
+        ColumnReader::Int32ColumnReader(r) if column.unsigned => {
+            typed(source, r, column, rows, |v| Ok(f64::from(v as u32)))
+        }
+        ColumnReader::Int32ColumnReader(r) => typed(source, r, column, rows, |v| Ok(f64::from(v))),
+        ColumnReader::Int64ColumnReader(r) if column.unsigned => {
+            typed(source, r, column, rows, |v| exact_u64(v as u64))
+        }
+        ColumnReader::Int64ColumnReader(r) => typed(source, r, column, rows, exact_i64),
+        ColumnReader::FloatColumnReader(r) => typed(source, r, column, rows, |v| Ok(f64::from(v))),
+        ColumnReader::DoubleColumnReader(r) => typed(source, r, column, rows, Ok),
         _ => Err(damaged(source, "Parquet", "a column changed its type")),
     }
 }
@@ -232,18 +332,89 @@ fn typed<D: DataType>(
     source: &Source,
     reader: &mut ColumnReaderImpl<D>,
     column: Chosen,
+    rows: usize,
     number: fn(D::T) -> Result<f64>,
 ) -> Result<Vec<f64>> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    let (mut levels, mut starts, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let with_levels = (column.nullable > 0).then_some(&mut levels);
-    reader.read_records(BATCH, with_levels, None, &mut values).map_err(|e| damaged(source, "Parquet", e))?;
+    let with_starts = column.list.map(|_| &mut starts);
+    reader.read_records(rows, with_levels, with_starts, &mut values).map_err(|e| damaged(source, "Parquet", e))?;
     let mut values = values.into_iter().map(number);
     if column.nullable == 0 {
         return values.collect();
     }
     let ended = || Err(damaged(source, "Parquet", "a column has fewer values than it claims"));
-    levels
-        .iter()
-        .map(|l| if *l == column.nullable { values.next().unwrap_or_else(ended) } else { Ok(f64::NAN) })
-        .collect()
+    let mut value = |l: &i16| if *l == column.nullable { values.next().unwrap_or_else(ended) } else { Ok(f64::NAN) };
+    let Some(item) = column.list else { return levels.iter().map(value).collect() };
+    let mut out = Vec::with_capacity(levels.len());
+    for (level, start) in levels.iter().zip(&starts) {
+        // A list begins where the one before has ended, and has an item.
+        let begins = *start == 0;
+        if begins != (out.len() % column.width == 0) || *level < item {
+            return Err(unequal(&format!("not every one has {} numbers", column.width)));
+        }
+        out.push(value(level)?);
+    }
+    if out.len() % column.width == 0 {
+        Ok(out)
+    } else {
+        Err(unequal(&format!("not every one has {} numbers", column.width)))
+    }
+}
+
+/// The words of one column, row group by row group.
+fn read_words(
+    source: &Source,
+    reader: &SerializedFileReader<Chunks>,
+    column: Chosen,
+    name: String,
+    rows: usize,
+    budget: &Budget,
+) -> Result<WordColumn> {
+    let broken = |what: &str| damaged(source, "Parquet", what);
+    let mut words = WordColumn::new(name, source.name(), budget);
+    let mut done = 0;
+    for (group, data) in reader.metadata().row_groups().iter().enumerate() {
+        let held = parquet_pages::held(source, data.column(column.at), budget.free() / 4)?;
+        let _pages = budget.reserve(held.saturating_add(READER), "the pages of the Parquet file")?;
+        let group = reader.get_row_group(group).map_err(|e| damaged(source, "Parquet", e))?;
+        let mut column_reader = group.get_column_reader(column.at).map_err(|e| damaged(source, "Parquet", e))?;
+        loop {
+            let many = take_words(source, &mut column_reader, column, &mut words)?;
+            if many == 0 {
+                break;
+            }
+            done += many;
+            if done > rows {
+                return Err(broken("the columns of a row group differ in length"));
+            }
+        }
+    }
+    if done == rows { Ok(words) } else { Err(broken("the columns of a row group differ in length")) }
+}
+
+/// Words that are read at a time: each may be long.
+const WORDS: usize = 256;
+
+/// The next words of one column, of which the number is given back.
+fn take_words(source: &Source, reader: &mut ColumnReader, column: Chosen, into: &mut WordColumn) -> Result<usize> {
+    let ColumnReader::ByteArrayColumnReader(reader) = reader else {
+        let numbers = values(source, reader, column, BATCH)?;
+        numbers.iter().try_for_each(|v| into.push_number(*v))?;
+        return Ok(numbers.len());
+    };
+    let (mut levels, mut texts) = (Vec::new(), Vec::new());
+    let with_levels = (column.nullable > 0).then_some(&mut levels);
+    reader.read_records(WORDS, with_levels, None, &mut texts).map_err(|e| damaged(source, "Parquet", e))?;
+    let word = |text: &ByteArray| String::from_utf8_lossy(text.data()).into_owned();
+    if column.nullable == 0 {
+        texts.iter().try_for_each(|t| into.push(&word(t)))?;
+        return Ok(texts.len());
+    }
+    let mut texts = texts.iter();
+    for level in &levels {
+        let text = if *level == column.nullable { texts.next().map(word) } else { None };
+        into.push(&text.unwrap_or_default())?;
+    }
+    Ok(levels.len())
 }

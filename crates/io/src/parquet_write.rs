@@ -3,7 +3,7 @@
 use crate::atomic::Output;
 use crate::write::Column;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{DoubleType, FloatType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
@@ -15,6 +15,9 @@ use zipfold_core::{Error, Result};
 
 /// Rows of one row group.
 const GROUP: usize = 1 << 20;
+
+/// Words that are handed over at a time.
+const WORDS: usize = 8192;
 
 /// Writes `columns` of one length; `comments` go into the file's metadata under `zipfold`.
 ///
@@ -81,6 +84,7 @@ fn schema(columns: &[(&str, Column<'_>)]) -> ParquetResult<TypePtr> {
             Column::I64(_) => (Physical::INT64, None),
             Column::F64(_) => (Physical::DOUBLE, None),
             Column::F32(_) => (Physical::FLOAT, None),
+            Column::Words(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
         builder.with_logical_type(logical).build().map(Arc::new)
@@ -95,5 +99,14 @@ fn put(cells: &mut SerializedColumnWriter<'_>, column: Column<'_>, range: Range<
         Column::I64(items) => cells.typed::<Int64Type>().write_batch(&items[range], None, None),
         Column::F64(items) => cells.typed::<DoubleType>().write_batch(&items[range], None, None),
         Column::F32(items) => cells.typed::<FloatType>().write_batch(&items[range], None, None),
+        Column::Words(words, rows) => {
+            let mut done = 0;
+            for part in rows[range].chunks(WORDS) {
+                let word = |r: &i64| ByteArray::from(usize::try_from(*r).map_or("", |r| words.get(r)));
+                let part: Vec<ByteArray> = part.iter().map(word).collect();
+                done += cells.typed::<ByteArrayType>().write_batch(&part, None, None)?;
+            }
+            Ok(done)
+        }
     }
 }

@@ -30,8 +30,24 @@ pub enum Format {
     Xyz,
 }
 
+impl Format {
+    /// What it is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Format::Npy => "one NumPy array of one or two dimensions",
+            Format::Npz => "an archive of NumPy arrays; FILE.npz:NAME picks one",
+            Format::Csv => "cells separated by commas (or semicolons), with or without a header",
+            Format::Tsv => "cells separated by tabs",
+            Format::Blanks => "cells separated by blanks",
+            Format::Parquet => "Apache Parquet",
+            Format::Arrow => "Apache Arrow IPC (Feather)",
+            Format::Xyz => "XYZ and extended XYZ; FILE.xyz:N picks frame N",
+        }
+    }
+}
+
 /// Suffixes and their formats; `.gz` or `.xz` may follow those of text.
-const SUFFIXES: &[(&str, Format)] = &[
+pub const SUFFIXES: &[(&str, Format)] = &[
     ("npy", Format::Npy),
     ("npz", Format::Npz),
     ("csv", Format::Csv),
@@ -56,6 +72,8 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The format, where the suffix does not say it.
     pub format: Option<Format>,
+    /// Columns that are kept as words beside the numbers. Where none are named and no columns are chosen, those of text.
+    pub ids: Vec<String>,
 }
 
 /// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an archive).
@@ -99,29 +117,29 @@ pub fn read_source(
         Format::Npy => return select(read_npy(source, budget)?, columns, source.name(), budget),
         Format::Npz => return select(read_npz(source, member, budget)?, columns, source.name(), budget),
         Format::Xyz => return select(xyz_frame(source, member, budget)?, columns, source.name(), budget),
-        Format::Parquet => return parquet(source, columns, budget),
-        Format::Arrow => return arrow(source, columns, budget),
+        Format::Parquet => return parquet(source, columns, &options.ids, budget),
+        Format::Arrow => return arrow(source, columns, &options.ids, budget),
     };
     if columns.is_some_and(<[String]>::is_empty) {
         return Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"));
     }
-    read_csv(source, separator, columns, options.header, budget)
+    read_csv(source, separator, columns, &options.ids, options.header, budget)
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
-    crate::parquet_table::read_parquet(source, columns, budget)
+fn parquet(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
+    crate::parquet_table::read_parquet(source, columns, ids, budget)
 }
 #[cfg(feature = "parquet")]
-fn arrow(source: &Source, columns: Option<&[String]>, budget: &Budget) -> Result<Table> {
-    crate::arrow_table::read_arrow(source, columns, budget)
+fn arrow(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
+    crate::arrow_table::read_arrow(source, columns, ids, budget)
 }
 #[cfg(not(feature = "parquet"))]
-fn parquet(source: &Source, _columns: Option<&[String]>, _budget: &Budget) -> Result<Table> {
+fn parquet(source: &Source, _columns: Option<&[String]>, _ids: &[String], _budget: &Budget) -> Result<Table> {
     Err(without_feature(source.name()))
 }
 #[cfg(not(feature = "parquet"))]
-fn arrow(source: &Source, _columns: Option<&[String]>, _budget: &Budget) -> Result<Table> {
+fn arrow(source: &Source, _columns: Option<&[String]>, _ids: &[String], _budget: &Budget) -> Result<Table> {
     Err(without_feature(source.name()))
 }
 
@@ -154,11 +172,16 @@ fn format_of(path: &str) -> Option<Format> {
 }
 
 fn unknown_suffix(path: &str) -> Error {
+    if Path::new(path).is_dir() {
+        return Error::request("this is a folder, not a table").at(path).remedy("the name of a file in it");
+    }
+    if !Path::new(path).exists() {
+        return Error::input("there is no such file").at(path).remedy("check the name");
+    }
     let all: Vec<String> = SUFFIXES.iter().map(|(name, _)| format!(".{name}")).collect();
     Error::request("the suffix does not say which table format this is")
         .at(path)
-        .limit(format!("{} (and .gz or .xz after those of text)", all.join(" ")))
-        .remedy("rename the file with the suffix of its format")
+        .remedy(format!("a name that ends in one of {} (.gz or .xz may follow those of text)", all.join(" ")))
 }
 
 /// `file.npz:name` is the file and the member; a file whose name has the colon wins.
@@ -190,7 +213,7 @@ fn sniff(source: &Source, budget: &Budget) -> Result<Format> {
         match lines.current().trim_ascii() {
             [] | [b'#', ..] => {}
             cells if cells.contains(&b'\t') => return Ok(Format::Tsv),
-            cells if cells.contains(&b',') => return Ok(Format::Csv),
+            cells if cells.contains(&b',') || cells.contains(&b';') => return Ok(Format::Csv),
             _ => return Ok(Format::Blanks),
         }
     }

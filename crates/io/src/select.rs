@@ -1,6 +1,6 @@
 //! The chosen columns of a table, copied within the budget.
 
-use zipfold_core::table::find_columns;
+use zipfold_core::columns::expand;
 use zipfold_core::{Budget, Error, Result, Table};
 
 /// Only the `wanted` columns of `table`, in their order; all of them when nothing is chosen.
@@ -15,5 +15,5 @@ pub(crate) fn pick(wanted: &[String], names: Option<&[String]>, count: usize) ->
     if wanted.is_empty() {
         return Err(Error::request("no column is chosen").remedy("name at least one in --columns"));
     }
-    find_columns(wanted, names, count)
+    expand(wanted, names, count, &|_| false)
 }

@@ -3,7 +3,9 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
+use crate::words::WordColumn;
 use zipfold_core::budget::Tab;
+use zipfold_core::columns::expand;
 use zipfold_core::error::quoted;
 use zipfold_core::shown::short;
 use zipfold_core::table::find_columns;
@@ -20,13 +22,17 @@ const NAME: u64 = 160;
 pub(crate) struct TextRows<'a> {
     name: &'a str,
     wanted: Option<&'a [String]>,
+    /// Columns that are kept as words beside the numbers; where none are named and no columns are chosen, those of text.
+    ids: &'a [String],
     /// Whether the first row is a header; found out from its cells when not said.
     header: Option<bool>,
     names: Option<Vec<String>>,
     /// Number of cells of a row, and the line that said so.
     width: Option<(usize, u64)>,
-    /// For each cell of a row, its place in the table's row.
-    places: Vec<Option<usize>>,
+    /// For each cell of a row, its place in the table's row; decided at the first row of data.
+    places: Option<Vec<Option<usize>>>,
+    words: Vec<Column>,
+    budget: Budget,
     row: Vec<f64>,
     rows: usize,
     /// Empty lines since the last row.
@@ -35,16 +41,33 @@ pub(crate) struct TextRows<'a> {
     columns: Tab,
 }
 
+/// A column of words.
+struct Column {
+    at: usize,
+    /// Whether it was taken for text by its first cell: then a number in it is a mistake somewhere.
+    guessed: bool,
+    words: WordColumn,
+}
+
 impl<'a> TextRows<'a> {
-    pub(crate) fn new(name: &'a str, wanted: Option<&'a [String]>, header: Option<bool>, budget: &Budget) -> Self {
+    pub(crate) fn new(
+        name: &'a str,
+        wanted: Option<&'a [String]>,
+        ids: &'a [String],
+        header: Option<bool>,
+        budget: &Budget,
+    ) -> Self {
         let values = Growing::new(budget, format!("the rows of {name}"));
         TextRows {
             name,
             wanted,
+            ids,
             header,
             names: None,
             width: None,
-            places: Vec::new(),
+            places: None,
+            words: Vec::new(),
+            budget: budget.clone(),
             row: Vec::new(),
             rows: 0,
             blanks: 0,
@@ -68,10 +91,13 @@ impl<'a> TextRows<'a> {
                 .remedy("store so wide a table as .npy")),
             None => self.first(line, count, cells),
             Some((width, _)) if width == count => {
-                for _ in 0..std::mem::take(&mut self.blanks) {
-                    self.numbers(line, std::iter::once(&b""[..]))?;
+                if self.places.is_none() {
+                    self.decide(count, Some(cells.clone()))?;
                 }
-                self.numbers(line, cells)
+                for _ in 0..std::mem::take(&mut self.blanks) {
+                    self.row(line, std::iter::once(&b""[..]))?;
+                }
+                self.row(line, cells)
             }
             Some((width, first)) => Err(self.ragged(line, count, width, first)),
         }
@@ -89,8 +115,11 @@ impl<'a> TextRows<'a> {
             cells.clone().try_for_each(|c| self.columns.add(NAME + 4 * c.len() as u64))?;
             self.names = Some(header_names(cells.clone()));
         }
-        self.choose(line, count)?;
-        if header { Ok(()) } else { self.numbers(line, cells) }
+        if header {
+            return Ok(());
+        }
+        self.decide(count, None::<std::iter::Empty<&[u8]>>)?;
+        self.row(line, cells)
     }
 
     /// Whether a first row is the header: some cell is no number. Where all of those look like numbers with a slip of the
@@ -114,25 +143,73 @@ impl<'a> TextRows<'a> {
             .remedy("fill empty cells with NaN, and check the separator against the suffix (.csv ',', .tsv tab, .txt blanks)")
     }
 
-    /// Decides which cells of a row are wanted.
-    fn choose(&mut self, line: u64, count: usize) -> Result<()> {
-        let Some(wanted) = self.wanted else {
-            self.places = (0..count).map(Some).collect();
-            self.row = vec![0.0; count];
-            return Ok(());
+    /// Decides which cells of a row are numbers, and which are words: by the first row of data below a header.
+    fn decide<'c>(&mut self, count: usize, data: Option<impl Iterator<Item = &'c [u8]> + Clone>) -> Result<()> {
+        let is_text = |cell: &[u8]| number(cell).is_none() && !like_number(cell);
+        let text: Vec<bool> = data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
+        let head = at_line(self.name, self.width.map_or(1, |w| w.1));
+        let names = self.names.as_deref();
+        let at_head = |e: Error| e.at(head.clone());
+        let chosen = match self.wanted {
+            Some(wanted) => expand(wanted, names, count, &|at| text[at]).map_err(at_head)?,
+            None => (0..count).filter(|at| !text[*at]).collect(),
         };
-        self.places = vec![None; count];
-        self.row = vec![0.0; wanted.len()];
-        let found = find_columns(wanted, self.names.as_deref(), count);
-        for (place, at) in found.map_err(|e| e.at(at_line(self.name, line)))?.into_iter().enumerate() {
-            self.places[at] = Some(place);
+        let (ids, guessed) = match (self.ids, self.wanted) {
+            ([], None) => ((0..count).filter(|at| text[*at]).collect(), true),
+            (ids, _) => (find_columns(ids, names, count).map_err(|e| e.at(head.clone()))?, false),
+        };
+        let chosen: Vec<usize> = chosen.into_iter().filter(|at| self.wanted.is_some() || !ids.contains(at)).collect();
+        if chosen.is_empty() && count > 0 {
+            let e = Error::input("no column holds numbers, only words").at(head);
+            return Err(e.remedy("give at least one column of numbers"));
         }
+        if text.contains(&true) && self.reads_like_data(&chosen) {
+            let first: Vec<String> = self.names.iter().flatten().take(4).map(|n| short(n, 20)).collect();
+            let what =
+                format!("the first row, '{},…', reads like data and not like the names of columns", first.join(","));
+            return Err(Error::input(what).at(head).remedy("write a line with the names of the columns before it"));
+        }
+        let mut places = vec![None; count];
+        chosen.iter().enumerate().for_each(|(place, at)| places[*at] = Some(place));
+        self.row = vec![0.0; chosen.len()];
+        self.places = Some(places);
+        let name = |at: usize| self.names.as_ref().map_or_else(|| at.to_string(), |n| n[at].clone());
+        let column = |at: usize| Column { at, guessed, words: WordColumn::new(name(at), self.name, &self.budget) };
+        self.words = ids.into_iter().map(column).collect();
         Ok(())
+    }
+
+    /// Whether what was taken for the header has numbers for all columns of numbers, which do not just count them.
+    fn reads_like_data(&self, chosen: &[usize]) -> bool {
+        let Some(names) = &self.names else { return false };
+        let values: Option<Vec<f64>> = chosen.iter().map(|at| names[*at].parse().ok()).collect();
+        let counts = |v: &[f64]| v.iter().all(|v| v.fract() == 0.0) && v.windows(2).all(|w| w[1] == w[0] + 1.0);
+        values.is_some_and(|v| !v.is_empty() && !counts(&v))
+    }
+
+    /// Takes one row of data.
+    fn row<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+        for at in 0..self.words.len() {
+            let cell = cells.clone().nth(self.words[at].at).unwrap_or_default().trim_ascii();
+            if self.words[at].guessed && !cell.is_empty() && number(cell).is_some_and(|v| !v.is_nan()) {
+                return Err(self.mixed(line, self.words[at].at, cell));
+            }
+            self.words[at].words.push(&String::from_utf8_lossy(cell))?;
+        }
+        self.numbers(line, cells)
+    }
+
+    fn mixed(&self, line: u64, column: usize, cell: &[u8]) -> Error {
+        let name = self.plain_name(column);
+        let what = format!("'{}' is a number, and the column began with words", show(cell));
+        Error::input(what).at(self.cell_place(line, column)).remedy(format!(
+            "--id {name} keeps the column as words, --columns '!{name}' leaves it out; or correct the cells"
+        ))
     }
 
     fn numbers<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
         for (column, cell) in cells.enumerate() {
-            let Some(place) = self.places[column] else { continue };
+            let Some(place) = self.places.as_ref().and_then(|p| p[column]) else { continue };
             match number(cell) {
                 Some(value) if !is_coarse(cell, value) => self.row[place] = value,
                 Some(value) if value.is_infinite() && !is_whole(cell) => {
@@ -152,30 +229,32 @@ impl<'a> TextRows<'a> {
         format!("{}, column {}", at_line(self.name, line), self.column_name(column))
     }
     fn column_name(&self, column: usize) -> String {
-        self.names
-            .as_ref()
-            .and_then(|n| n.get(column))
-            .map_or_else(|| column.to_string(), |n| format!("'{}'", short(n, 80)))
+        match self.names.as_ref().and_then(|n| n.get(column)) {
+            Some(name) => format!("'{}'", short(name, 80)),
+            None => format!("{} (number {column} to --columns)", column + 1),
+        }
+    }
+    fn plain_name(&self, column: usize) -> String {
+        self.names.as_ref().and_then(|n| n.get(column)).map_or_else(|| column.to_string(), |n| short(n, 80))
     }
 
     fn not_a_number(&self, line: u64, column: usize, cell: &[u8]) -> Error {
-        let others = (0..self.places.len()).filter(|c| *c != column && self.places[*c].is_some());
-        let plain = |c: usize| self.names.as_ref().map_or_else(|| c.to_string(), |n| short(&n[c], 80));
-        let mut others: Vec<String> = others.map(plain).take(9).collect();
-        if others.len() == 9 {
-            others[8] = "…".to_owned();
-        }
-        let remedy = match others.is_empty() {
-            true => "correct the cell, or leave it empty where the value is missing".to_owned(),
-            false => {
-                format!("--columns {} to leave this column out, or correct the cell", quoted(&others.join(",")))
-            }
+        let others = self.places.iter().flatten().enumerate().any(|(c, place)| c != column && place.is_some());
+        let remedy = match others {
+            false => "correct the cell, or leave it empty where the value is missing".to_owned(),
+            true => format!(
+                "--columns {} to leave this column out, or correct the cell",
+                quoted(&format!("!{}", self.plain_name(column)))
+            ),
         };
         Error::input(format!("'{}' is not a number", show(cell))).at(self.cell_place(line, column)).remedy(remedy)
     }
 
     /// The table of all rows taken.
-    pub(crate) fn finish(self) -> Result<Table> {
+    pub(crate) fn finish(mut self) -> Result<Table> {
+        if let (Some((count, _)), None) = (self.width, &self.places) {
+            self.decide(count, None::<std::iter::Empty<&[u8]>>)?;
+        }
         if self.width.is_none() {
             return Err(Error::input("the file holds no rows")
                 .at(self.name)
@@ -183,10 +262,11 @@ impl<'a> TextRows<'a> {
         }
         let cols = self.row.len();
         let elements = Elements::F64(Buffer::new(self.values.finish()?.holding(self.columns.close())));
-        let table = Table::new(self.rows, cols, elements)?;
+        let labels = WordColumn::finish(self.words.into_iter().map(|c| c.words).collect())?;
+        let table = Table::new(self.rows, cols, elements)?.with_labels(labels)?;
         let Some(names) = self.names else { return Ok(table) };
         let mut chosen = vec![String::new(); cols];
-        for (place, name) in self.places.iter().zip(names) {
+        for (place, name) in self.places.iter().flatten().zip(names) {
             if let Some(place) = place {
                 chosen[*place] = name;
             }

@@ -5,7 +5,7 @@ use crate::csv_write::{write_csv, write_csv_rows};
 use crate::npy::{NpyElement, write_npy};
 use crate::npz::NpzWriter;
 use crate::read::{is_packed, suffix};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Result, Words};
 
 /// The numbers of one column.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub enum Column<'a> {
     F64(&'a [f64]),
     /// Single precision.
     F32(&'a [f32]),
+    /// The words of these rows; none for a row below 0.
+    Words(&'a Words, &'a [i64]),
 }
 
 impl Column<'_> {
@@ -28,6 +30,7 @@ impl Column<'_> {
             Column::I64(items) => items.len(),
             Column::F64(items) => items.len(),
             Column::F32(items) => items.len(),
+            Column::Words(_, rows) => rows.len(),
         }
     }
     /// Whether there are none.
@@ -93,6 +96,15 @@ pub fn write_array(path: &str, shape: &[usize], data: Column<'_>, options: Outpu
     write_csv_rows(Output::create(path, options)?, separator, cols, data)
 }
 
+/// Writes a matrix as text with the names of its rows before them and those of its columns above them.
+///
+/// # Errors
+/// As [`write_columns`].
+pub fn write_matrix(path: &str, names: [&Words; 2], data: Column<'_>, options: OutputOptions) -> Result<()> {
+    let separator = if plain_suffix(path).as_deref() == Some("tsv") { b'\t' } else { b',' };
+    crate::csv_write::write_named_rows(Output::create(path, options)?, separator, names, data)
+}
+
 /// Writes named arrays, each of its own shape, to the NPZ archive `path`.
 ///
 /// # Errors
@@ -114,6 +126,7 @@ fn add(archive: &mut NpzWriter, name: &str, shape: &[usize], column: Column<'_>)
         Column::I64(items) => archive.add(name, shape, items),
         Column::F64(items) => archive.add(name, shape, items),
         Column::F32(items) => archive.add(name, shape, items),
+        Column::Words(..) => Err(Error::request("an archive of arrays holds no words").remedy("-o with .csv or .tsv")),
     }
 }
 
@@ -123,6 +136,7 @@ fn write_array_npy(path: &str, shape: &[usize], data: Column<'_>, options: Outpu
         Column::I64(items) => npy(path, shape, items, options),
         Column::F64(items) => npy(path, shape, items, options),
         Column::F32(items) => npy(path, shape, items, options),
+        Column::Words(..) => Err(Error::request("an array holds no words").at(path).remedy("-o with .csv or .tsv")),
     }
 }
 

@@ -65,7 +65,7 @@ impl Plan {
     }
 }
 
-const KEYS: [&str; 8] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune", "mesh", "order"];
+pub(crate) const KEYS: [&str; 8] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune", "mesh", "order"];
 
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;

@@ -1,26 +1,46 @@
-//! A plan for people.
+//! A plan for people: in words of the question first, in those of the engine where more is asked for.
 
 use crate::choose::Plan;
-use zipfold_core::Job;
 use zipfold_core::budget::human_bytes;
+use zipfold_core::fold::Fold;
+use zipfold_core::{Cells, Job, Precision, figures};
 
-/// The choice, the numbers behind it, peak bytes and predicted time, a line each.
+/// Share of the predicted time below which a part of it is not told apart.
+const TOLD: f64 = 0.01;
+
+/// The pairs, how they are computed, memory and predicted time, a line each.
 pub fn explain(job: &Job, plan: &Plan) -> String {
+    let mut lines = vec![
+        format!("pairs      {}", pairs(job, plan)),
+        format!("keeps      {}", job.folds.iter().map(kept).collect::<Vec<_>>().join("; ")),
+        format!("computes   {}", computes(plan)),
+        format!("pruning    {}", pruning(job, plan)),
+        format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
+        format!("predicted  {}", figures::duration(plan.seconds)),
+    ];
+    let terms: Vec<_> =
+        plan.terms.iter().filter(|t| plan.backend == "cpu" && t.seconds >= TOLD * plan.seconds).collect();
+    if terms.len() > 1 {
+        lines.extend(terms.iter().map(|t| format!("           {:>8} {}", figures::duration(t.seconds), t.what)));
+    } else if plan.backend == "cpu" {
+        lines[5] += &format!(", {}", plan.bound);
+    }
+    lines.join("\n")
+}
+
+/// All of [`explain`], and how the engine goes about it.
+pub fn verbose(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
-    let forms: Vec<String> = low
-        .stages
-        .iter()
-        .flat_map(|s| &s.reduces)
-        .map(|r| match low.zip_form(*r) {
-            Some((form, ..)) => format!("{form:?}"),
-            None => "general".into(),
-        })
-        .collect();
+    let form = |r: &zipfold_core::pair::Id| {
+        low.zip_form(*r).map_or_else(|| "general".into(), |(form, ..)| format!("{form:?}"))
+    };
+    let forms: Vec<String> = low.stages.iter().flat_map(|s| &s.reduces).map(form).collect();
     let mut lines = vec![
+        explain(job, plan),
         format!("space      {:?} of {} × {} rows, {} cells", job.space.cells, job.space.n, job.space.m, plan.cells),
         format!(
-            "pair       {} components, {loops} operations each, {singles} once a pair; reductions: {}",
+            "formula    {} components, {loops} operations each, {singles} once a pair; reductions: {}",
             low.dim,
             if forms.is_empty() { "none".into() } else { forms.join(", ") }
         ),
@@ -32,14 +52,7 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
             low.attrs[1].len()
         ),
         format!("symmetry   {}", if job.symmetric { "f(x, y) = f(y, x)" } else { "none" }),
-        format!(
-            "backend    {}, family {}, {} × {} threads, {:?}",
-            plan.backend,
-            plan.family,
-            plan.isa.name(),
-            plan.threads,
-            plan.precision
-        ),
+        format!("family     {}", plan.family),
         format!(
             "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
             plan.tiles,
@@ -48,47 +61,118 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
             plan.tiles_per_unit,
             plan.order.name()
         ),
-        format!("pruning    {}", pruning(job, plan)),
-        format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
-        format!("predicted  {:.3} s, bound by {}", plan.seconds, plan.bound),
+        format!("bound by   {}", plan.bound),
     ];
-    let terms = plan.terms.iter().filter(|_| plan.backend == "cpu");
-    lines.extend(terms.map(|t| format!("           {:.4} s {}", t.seconds, t.what)));
+    let seconds = |s: f64| figures::duration(s);
+    lines.extend(
+        plan.terms
+            .iter()
+            .filter(|_| plan.backend == "cpu")
+            .map(|t| format!("           {:>8} {}", seconds(t.seconds), t.what)),
+    );
     lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
     lines.join("\n")
 }
 
-/// As [`explain`], with the search for ranges before it by `ranges`.
-pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan]) -> String {
-    let text = explain(job, plan);
+/// As [`explain`], or [`verbose`], with the search for ranges before it by `ranges`.
+pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> String {
+    let text = if all { verbose(job, plan) } else { explain(job, plan) };
     if ranges.is_empty() {
         return text;
     }
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     let how = |r: &Plan| {
-        let pruned = if r.prune.is_on() { "by bounds of boxes" } else { "of all pairs" };
-        format!("{}, family {}, {pruned}, {:.4} s, bound by {}", r.backend, r.family, r.seconds, r.bound)
+        let pruned = if r.prune.is_on() { "by bounds of groups of rows" } else { "over all pairs" };
+        let family = if all { format!(", family {}", r.family) } else { String::new() };
+        format!("           {} {pruned}, on {}{family}", figures::duration(r.seconds), r.backend)
     };
-    let mut lines = vec![format!(
-        "range      none was given: least and largest values are found first, {seconds:.3} s predicted; counting by the range of a sample:"
-    )];
-    lines.extend(ranges.iter().map(|r| format!("           {}", how(r))));
+    let mut lines = vec![
+        "range      none is given: the least and the largest value are found first, and what follows is for the range of a sample"
+            .to_string(),
+    ];
+    lines.extend(ranges.iter().map(how));
     lines.push(text);
-    lines.push(format!("in all     {:.3} s predicted, {seconds:.3} s of it for the range", plan.seconds + seconds));
+    let whole = figures::duration(plan.seconds + seconds);
+    lines.push(format!("in all     {whole}, {} of it for the range", figures::duration(seconds)));
     lines.join("\n")
 }
 
+/// `54 481 141: i < j of 10 439 rows, of 3 numbers each`.
+fn pairs(job: &Job, plan: &Plan) -> String {
+    let rows = |n: usize| figures::grouped(n as u64);
+    let (n, m) = (job.space.n, job.space.m);
+    let which = match job.space.cells {
+        Cells::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
+        Cells::Triangle => format!("i < j of {} rows", rows(n)),
+        Cells::Diagonal => format!("i ≤ j of {} rows, which stand for (j, i) too", rows(n)),
+        Cells::Ordered => format!("all of {} rows with all others", rows(n)),
+        Cells::Square => format!("all of {} rows with all, themselves included", rows(n)),
+    };
+    let numbers = match job.x.cols() {
+        1 => "1 number".to_string(),
+        d => format!("{d} numbers"),
+    };
+    let near = job.space.near.map_or_else(String::new, |near| format!(", at most {near} apart"));
+    format!("{}: {which}, {numbers} a row{near}", figures::grouped(plan.cells))
+}
+
+fn kept(fold: &Fold) -> String {
+    match fold {
+        Fold::Matrix { .. } => "the matrix".into(),
+        Fold::Condensed { .. } => "the values of i < j in SciPy's order".into(),
+        Fold::Rows(f) => format!("{:?} by {:?}", f.op, f.along).to_lowercase(),
+        Fold::Nearest(f) => format!("the {} {} of every row", f.k, if f.largest { "largest" } else { "nearest" }),
+        Fold::Histogram(f) => {
+            format!("counts in {} bins", f.axes.iter().map(|a| a.bins().to_string()).collect::<Vec<_>>().join(" × "))
+        }
+        Fold::Extremes(_) => "the least and the largest value".into(),
+        Fold::Select(_) => "the pairs where the condition holds".into(),
+    }
+}
+
+/// `on cpu, 2 threads, avx512, double precision`.
+fn computes(plan: &Plan) -> String {
+    let precision = match plan.precision {
+        Precision::F32 => "single precision",
+        Precision::F64 => "double precision",
+    };
+    if plan.backend != "cpu" {
+        return format!("on {}, {precision}", plan.backend);
+    }
+    let threads = if plan.threads == 1 { "1 thread".into() } else { format!("{} threads", plan.threads) };
+    let how = match plan.family.as_str() {
+        "jit" => ", by code made for the formula",
+        "vm" => ", the formula step by step",
+        "screen" => ", single precision where it can decide",
+        _ => "",
+    };
+    format!("on the CPU, {threads}, {}, {precision}{how}", plan.isa.name())
+}
+
 fn pruning(job: &Job, plan: &Plan) -> String {
-    let expected = |share: f64| format!(", about {:.3} % of the pairs evaluated", 100.0 * share);
+    let expected = |share: f64| match share {
+        s if s < 1e-5 => "less than 0.001 %".to_string(),
+        s => format!("about {:.3} %", 100.0 * s),
+    };
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
         (true, _) => {
             let by = match plan.prune.mesh {
-                Some(mesh) => format!("by a mesh of columns, {} cells to the last edge", mesh.parts),
-                None => "by bounds of boxes".into(),
+                Some(mesh) => format!("on, by a grid with {} cells to the last edge", mesh.parts),
+                None => "on, by bounds of groups of rows".into(),
             };
-            by + &plan.prune.evaluated.map(expected).unwrap_or_default()
+            by + &plan
+                .prune
+                .evaluated
+                .map(|s| format!(": {} of the pairs are evaluated", expected(s)))
+                .unwrap_or_default()
         }
-        (false, true) => "off".into(),
-        (false, false) => "does not apply".into(),
+        (false, true) => match plan.prune.evaluated {
+            Some(share) if share > 0.999 => "off: a grid would still have to evaluate all pairs".into(),
+            Some(share) => {
+                format!("off: {} of the pairs would be left to evaluate, which does not pay", expected(share))
+            }
+            None => "off".into(),
+        },
+        (false, false) => "none: every pair counts".into(),
     }
 }

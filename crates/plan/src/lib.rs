@@ -13,6 +13,7 @@ pub mod order;
 pub mod points;
 pub mod prune;
 pub mod screen;
+pub mod settings;
 pub mod sweep;
 pub mod tiles;
 

@@ -39,7 +39,7 @@ fn table(seed: u64) -> Result<Table> {
 }
 
 fn problem(metric: &str) -> Problem {
-    let input = |name: &str| Input { name: name.into(), columns: None, hash: None };
+    let input = |name: &str| Input::named(name);
     Problem {
         schema: SCHEMA,
         x: input("x"),

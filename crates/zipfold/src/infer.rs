@@ -11,6 +11,23 @@ use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::slice::FIXED_BYTES;
 use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
 
+/// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take (0 where nobody knows).
+#[derive(Clone)]
+pub struct Listener(std::sync::Arc<dyn Fn(&str, f64) + Send + Sync>);
+
+impl Listener {
+    /// Tells `told`.
+    pub fn new(told: impl Fn(&str, f64) + Send + Sync + 'static) -> Self {
+        Listener(std::sync::Arc::new(told))
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Listener")
+    }
+}
+
 /// How a question is to be answered.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -26,9 +43,17 @@ pub struct Settings {
     pub time_limit: f64,
     /// Where a plan with slices keeps those that are done.
     pub checkpoint: Option<Checkpoint>,
+    /// Told of every phase.
+    pub listener: Option<Listener>,
 }
 
 impl Settings {
+    /// Tells that a phase begins.
+    fn tell(&self, phase: &str, seconds: f64) {
+        if let Some(Listener(told)) = &self.listener {
+            told(phase, seconds);
+        }
+    }
     /// What the planner takes of them.
     pub(crate) fn options(&self, pass: Pass, rates: Rates) -> Options {
         Options {
@@ -52,6 +77,7 @@ impl Default for Settings {
             order_seconds: None,
             time_limit: 120.0,
             checkpoint: None,
+            listener: None,
         }
     }
 }
@@ -191,11 +217,13 @@ impl<'a> Run<'a> {
             Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
             Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
         };
+        settings.tell("simplifying", 0.0);
         let simplifying = budget.reserve(footprint::of_simplification(network), "the simplification of the network")?;
         let reduced = reduce(network, evidence, need, keep);
         drop(simplifying);
         let simplified = start.elapsed().as_secs_f64();
         let kept: Vec<usize> = keep.iter().filter_map(|v| reduced.number[*v]).collect();
+        settings.tell("order search", settings.order_seconds.unwrap_or(0.0));
         let planned = !reduced.impossible && !reduced.tables.is_empty();
         let of_plan = if planned { footprint::of_plan(&reduced, pass) } else { 0 };
         let held = budget.reserve(footprint::of_reduced(network, &reduced) + of_plan, "the network and its plan")?;
@@ -222,6 +250,7 @@ impl<'a> Run<'a> {
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
+        self.settings.tell("contraction", self.plan.as_ref().map_or(0.0, |plan| plan.prediction.seconds));
         let budget = self.budget;
         let answer = if self.reduced.impossible {
             Answer::Impossible

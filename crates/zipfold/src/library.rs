@@ -17,7 +17,7 @@ pub struct Pairs {
 
 /// All pairs of rows of `x`; add [`Pairs::with`] for pairs of rows of two tables.
 pub fn pairs(x: &Table) -> Pairs {
-    let input = |name: &str| Input { name: name.into(), columns: None, hash: None };
+    let input = |name: &str| Input::named(name);
     let problem = Problem {
         schema: SCHEMA,
         x: input("x"),
@@ -36,7 +36,7 @@ pub fn pairs(x: &Table) -> Pairs {
 impl Pairs {
     /// Pairs of a row of x with a row of `y`.
     pub fn with(mut self, y: &Table) -> Self {
-        self.problem.y = Some(Input { name: "y".into(), columns: None, hash: None });
+        self.problem.y = Some(Input::named("y"));
         self.data.y = Some(y.clone());
         self
     }

@@ -5,12 +5,34 @@ use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
-/// Reads one input.
+/// Reads one input: the components of its rows, the attributes beside them, the words that name them.
 ///
 /// # Errors
-/// Those of [`read_table`].
+/// Those of [`read_table`], and `Request` for attributes without names.
 pub fn read_input(input: &Input, budget: &Budget) -> Result<Table> {
-    read_table(&input.name, &ReadOptions { columns: input.columns.clone(), ..ReadOptions::default() }, budget)
+    let beside = &input.attributes;
+    let columns = input.columns.clone().map(|mut all| {
+        all.extend(beside.iter().filter(|a| !all.contains(a)).cloned().collect::<Vec<_>>());
+        all
+    });
+    let options = ReadOptions { columns, ids: input.ids.clone(), header: input.header, ..ReadOptions::default() };
+    let table = read_table(&input.name, &options, budget)?;
+    if beside.is_empty() {
+        return Ok(table);
+    }
+    let at = |e: Error| e.at(input.name.clone());
+    if table.names().is_none() {
+        let e = Error::request("attributes are read by name, and the columns have none").at(input.name.clone());
+        return Err(e.remedy("a header with the names of the columns, or a file format that has names"));
+    }
+    let taken = zipfold_core::columns::expand(beside, table.names(), table.cols(), &|_| false).map_err(at)?;
+    let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
+    if rest.is_empty() {
+        let e = Error::request("every column is an attribute, and none is a component").at(input.name.clone());
+        return Err(e.remedy("leave one out of --attributes"));
+    }
+    let attributes = table.picked(&taken, budget, "the attributes")?;
+    table.picked(&rest, budget, "the components beside the attributes")?.with_attributes(attributes)
 }
 
 /// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates.
@@ -62,7 +84,12 @@ fn split(input: &Input, weights: &[String], budget: &Budget) -> Result<(Table, V
     let one = |at: &usize| whole.picked(&[*at], budget, "the weights");
     let picked = weights.iter().zip(&taken).map(|(w, at)| Ok((w.clone(), one(at)?))).collect::<Result<_>>()?;
     let rest: Vec<usize> = (0..whole.cols()).filter(|c| !taken.contains(c)).collect();
-    Ok((whole.picked(&rest, budget, "the coordinates beside the weights")?, picked))
+    let coordinates = whole.picked(&rest, budget, "the coordinates beside the weights")?;
+    let coordinates = match whole.attributes() {
+        Some(attributes) => coordinates.with_attributes(attributes.clone())?,
+        None => coordinates,
+    };
+    Ok((coordinates, picked))
 }
 
 fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {

@@ -165,9 +165,14 @@ impl Network {
     pub fn find(&self, text: &str) -> Result<Var> {
         let number = || text.parse::<usize>().ok().filter(|v| *v < self.cards.len());
         self.by_name.get(text).copied().or_else(number).ok_or_else(|| {
+            let names = self.by_name.keys().map(String::as_str);
+            let remedy = match crate::pair::parse::nearest(text, names) {
+                Some(near) => format!("'{near}'"),
+                None => "a name from the network, or a number from 0".into(),
+            };
             Error::request(format!("no variable '{text}'"))
                 .limit(format!("{} variables", self.cards.len()))
-                .remedy("a name from the network, or a number from 0")
+                .remedy(remedy)
         })
     }
     /// The state of variable `v` called `text` (or numbered so from 0).

@@ -64,6 +64,13 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
     match SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
         Some(s) => Ok(Token { kind: TokenKind::Symbol(s), range: at..at + s.len() }),
         None => {
+            if matches!(c, '\'' | '"') {
+                let end = text[at + 1..].find(c).map_or(text.len(), |len| at + 2 + len);
+                let e = Error::request("a formula holds no text of its own, only columns of text").at("formula");
+                return Err(e
+                    .span(text, at..end)
+                    .remedy("compare two columns (x.event == y.event), or keep only those rows in the file"));
+            }
             let remedy = if c == '=' { "'==' compares" } else { "letters, digits and + - * / ^ ( ) [ ] < > = ! . ," };
             let e = Error::request(format!("'{c}' means nothing here")).at("formula");
             Err(e.span(text, at..at + c.len_utf8()).remedy(remedy))

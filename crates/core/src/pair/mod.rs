@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod eval;
+pub mod functions;
 pub mod images;
 pub mod interval;
 mod lex;

@@ -98,6 +98,11 @@ const REDUCE: &[(&str, Reduce)] = &[
 
 const OTHER: &[&str] = &["mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim"];
 
+/// The name of every function, operators and metrics left out.
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    UNARY.iter().map(|u| u.0).chain(REDUCE.iter().map(|r| r.0)).chain(OTHER.iter().copied())
+}
+
 struct Parser<'a, 'b> {
     formula: &'a mut Formula,
     text: &'a str,
@@ -539,13 +544,8 @@ impl Parser<'_, '_> {
                 .remedy(format!("--metric {name}"))),
             Some(_) => Err(self.error(range, format!("a metric takes both rows: '{name}(x, y)'"))),
             None => {
-                let known = UNARY.iter().map(|u| u.0).chain(REDUCE.iter().map(|r| r.0)).chain(OTHER.iter().copied());
-                let known = known.chain(super::named::all().iter().map(|m| m.name));
-                Err(self.error(range, format!("unknown function '{name}'")).remedy(suggestion(
-                    name,
-                    known,
-                    "a function",
-                )))
+                let e = self.error(range, format!("unknown function '{name}'"));
+                Err(e.remedy(super::functions::remedy(name)))
             }
         }
     }
@@ -590,12 +590,18 @@ impl Parser<'_, '_> {
 /// A remedy that names the nearest of `known`, or says what would do.
 pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &str) -> String {
     let known: Vec<&str> = known.collect();
-    let near = known.iter().map(|k| (distance(name, k), *k)).min();
-    match near {
-        Some((d, k)) if d <= 1 + name.chars().count() / 3 => format!("'{k}'"),
-        _ if known.len() <= 40 => format!("{what}: {}", known.join(", ")),
-        _ => what.to_string(),
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("'{near}'"),
+        None if known.len() <= 40 => format!("{what}: {}", known.join(", ")),
+        None => what.to_string(),
     }
+}
+
+/// The one of `known` that `name` is a slip of: at most a third of its letters differ, and something is left to recognise.
+pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
+    let letters = name.chars().count();
+    let near = known.filter(|k| k.chars().count() > 2 || k.eq_ignore_ascii_case(name)).map(|k| (distance(name, k), k));
+    near.min().filter(|(d, _)| *d <= (letters / 3).max(1) && *d + 1 < letters.max(2)).map(|(_, k)| k)
 }
 
 /// Levenshtein's distance of two short names, ignoring case.

@@ -17,7 +17,8 @@ const LENGTHS: Range<f64> = 1e-100..1e100;
 /// A volume below this part of the product of the lengths is called flat.
 const FLAT: f64 = 1e-10;
 const NAMES: [&str; 6] = ["LX", "LY", "LZ", "alpha", "beta", "gamma"];
-const FORMS: &str = "L, LX,LY or LX,LY,LZ, with alpha,beta,gamma in degrees if the box is triclinic";
+const FORMS: &str =
+    "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or nine numbers (three vectors), if the box is triclinic";
 
 /// A periodic box of one to three dimensions: orthorhombic, or triclinic (three dimensions).
 ///
@@ -64,7 +65,8 @@ impl Cell {
     pub fn from_vectors(vectors: [[f64; 3]; 3]) -> Result<Self> {
         Self::build(&vectors.concat()).map_err(Flaw::error)
     }
-    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ` or `LX,LY,LZ,alpha,beta,gamma` (degrees).
+    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ`, `LX,LY,LZ,alpha,beta,gamma` (degrees), or the nine numbers of its
+    /// three vectors.
     ///
     /// # Errors
     /// `Request`, underlining the number to blame, as the constructors; or when the text is no such list.
@@ -83,7 +85,7 @@ impl Cell {
         }
         match numbers.len() {
             1 => numbers = vec![numbers[0]; 3],
-            2 | 3 | 6 => {}
+            2 | 3 | 6 | 9 => {}
             n => return Err(Error::request(format!("{n} numbers do not make a box")).remedy(FORMS)),
         }
         Self::build(&numbers).map_err(|flaw| {

@@ -63,8 +63,57 @@ fn arrow_columns_are_read_packed_and_plain() {
         assert_eq!((table.get(0, 0), table.get(0, 1), table.get(2, 1)), (1.0, 1.0, 3.0));
         assert!(table.get(1, 1).is_nan());
         assert_eq!(read_columns(&path, &["x"]).unwrap().precision(), Precision::F32);
-        explained(&read(&path).unwrap_err(), Blame::Input, &["'name'", "--columns id,x,flag"]);
+        // Words name the rows.
+        let all = read(&path).unwrap();
+        assert_eq!(all.names().unwrap(), ["id", "x", "flag"]);
+        let names = all.labels().unwrap().first();
+        assert_eq!((names.name.as_str(), names.get(0), names.get(2)), ("name", "a", "c"));
+        explained(&read_columns(&path, &["name", "x"]).unwrap_err(), Blame::Input, &["'name'", "--columns '!name'"]);
     }
+}
+
+#[test]
+fn lists_of_one_length_are_components() {
+    use arrow_array::types::Float32Type;
+    use arrow_array::{FixedSizeListArray, LargeListArray, ListArray, RecordBatch, StringArray};
+    let scratch = Scratch::new();
+    let rows = || [[0.0f32, 1.0, 2.0], [3.0, 4.0, 5.0]].map(|r| Some(r.map(Some).to_vec()));
+    let write = |columns: Vec<(&str, arrow_array::ArrayRef)>| {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.into_inner().unwrap()
+    };
+    let words = || -> arrow_array::ArrayRef { Arc::new(StringArray::from(vec!["p", "q"])) };
+    let kinds: [arrow_array::ArrayRef; 3] = [
+        Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(rows())),
+        Arc::new(LargeListArray::from_iter_primitive::<Float32Type, _, _>(rows())),
+        Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(rows(), 3)),
+    ];
+    for lists in kinds {
+        let path = scratch.file("e.arrow", &write(vec![("id", words()), ("e", lists)]));
+        let table = read(&path).unwrap();
+        assert_eq!(table.names().unwrap(), ["e[0]", "e[1]", "e[2]"]);
+        assert_eq!((values(&table), table.precision()), (vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], Precision::F32));
+        assert_eq!(table.labels().unwrap().first().get(1), "q");
+        assert_eq!(values(&read_columns(&path, &["e"]).unwrap()), values(&table));
+    }
+    let ragged =
+        ListArray::from_iter_primitive::<Float32Type, _, _>([Some(vec![Some(1.0)]), Some(vec![Some(1.0), None])]);
+    let path = scratch.file("r.arrow", &write(vec![("e", Arc::new(ragged))]));
+    explained(&read(&path).unwrap_err(), Blame::Input, &["row 2", "'e'", "one length"]);
+
+    let path = scratch.file("e.parquet", include_bytes!("embedding.parquet"));
+    let table = read_columns(&path, &["embedding"]).unwrap();
+    assert_eq!(
+        (values(&table), table.precision()),
+        (vec![0.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 2.0], Precision::F32)
+    );
+    let all = read(&path).unwrap();
+    assert_eq!(all.names().unwrap(), ["embedding[0]", "embedding[1]", "embedding[2]", "fixed[0]", "fixed[1]", "n"]);
+    assert_eq!((all.get(1, 3), all.get(1, 4), all.get(2, 3), all.get(0, 5)), (3.0, 4.0, 5.0, 1.0));
+    assert!(all.get(2, 4).is_nan());
+    assert_eq!(all.labels().unwrap().first().get(2), "r");
 }
 
 #[test]

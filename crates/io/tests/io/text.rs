@@ -60,7 +60,15 @@ fn columns_are_chosen_by_name_and_number() {
     explained(&read_columns(&path, &["x", "x"]).unwrap_err(), Blame::Request, &["twice"]);
     explained(&read_columns(&path, &["7"]).unwrap_err(), Blame::Request, &["'7'"]);
     explained(&read_columns(&path, &[]).unwrap_err(), Blame::Request, &["no column"]);
-    explained(&read(&path).unwrap_err(), Blame::Input, &["line 2", "'name'", "'ann'", "--columns x,y"]);
+    explained(
+        &read_columns(&path, &["name", "x"]).unwrap_err(),
+        Blame::Input,
+        &["line 2", "'name'", "'ann'", "'!name'"],
+    );
+    // Words name the rows.
+    let all = read(&path).unwrap();
+    assert_eq!((values(&all), all.names().unwrap().join(",")), (vec![1.0, 2.0, 3.0, 4.0], "x,y".to_owned()));
+    assert_eq!((all.labels().unwrap().first().name.as_str(), all.labels().unwrap().first().get(1)), ("name", "bob"));
 }
 
 #[test]
@@ -73,12 +81,12 @@ fn bad_text_is_refused_with_its_line() {
         ("a.csv", b"1,2\n3,4,5\n", &["line 2", "3 cells"]),
         ("a.tsv", b"1\t2\n3\n", &["line 2"]),
         ("a.txt", b"1 2\n# c\n3\n", &["line 3"]),
-        ("a.csv", b"x,y\n1,2\n3,four\n", &["line 3", "'y'", "'four'", "--columns x"]),
+        ("a.csv", b"x,y\n1,2\n3,four\n", &["line 3", "'y'", "'four'", "--columns '!y'"]),
         ("a.csv", b"1\n2\nx\n", &["line 3", "'x'"]),
         ("a.csv", b"x,x\n1,2\n", &["two columns", "'x'"]),
         ("a.csv", b"x\n9007199254740993\n", &["line 2", "9007199254740993", "2^53"]),
         ("a.csv", b"x\n1;2\n", &["'1;2'"]),
-        ("a.csv", b"x\n\xff\xfe\n", &["line 2"]),
+        ("a.csv", b"x\n\xff\xfe\n", &["no column holds numbers"]),
         ("a.csv", b"x\n1,\n", &["line 2"]),
         ("a.xyz", b"", &["no frame"]),
         ("a.xyz", b"two\n\nH 0 0 0\n", &["line 1", "'two'"]),

@@ -137,7 +137,7 @@ fn missing_weights_are_refused_left_out_or_nan() {
 }
 
 fn input() -> zipfold_core::problem::Input {
-    zipfold_core::problem::Input { name: "w".into(), columns: None, hash: None }
+    zipfold_core::problem::Input::named("w")
 }
 
 #[test]

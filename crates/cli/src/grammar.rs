@@ -1,0 +1,205 @@
+//! The command's grammar with what the parser's derive cannot say: groups of verbs, what each verb writes, examples.
+
+use crate::args::Cli;
+use crate::lists;
+use clap::{Command, CommandFactory};
+
+/// The verbs by group, as `zipfold --help` shows them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Questions about pairs of rows", &["dist", "knn", "hist", "reduce", "join", "run", "merge"]),
+    ("Graphical models", &["infer"]),
+    ("Before a run", &["explain", "emit", "bench", "devices"]),
+    ("Lists", &["metrics", "functions", "settings", "formats", "completions"]),
+];
+
+/// Examples by verb: what each does, and the command.
+const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "dist",
+        &[
+            ("Distances of all rows, as a NumPy array", "zipfold dist points.csv -o d.npy"),
+            ("Manhattan distances between two tables", "zipfold dist a.csv b.csv --metric cityblock -o d.npy"),
+            (
+                "Your own formula",
+                "zipfold dist points.csv --pair 'exp(-sum((x - y)^2) / (2*h^2))' --param h=0.5 -o k.npy",
+            ),
+        ],
+    ),
+    (
+        "knn",
+        &[
+            ("The 5 nearest rows of every row", "zipfold knn points.csv -k 5 -o neighbours.csv"),
+            (
+                "The most alike by cosine, of queries in a database",
+                "zipfold knn queries.parquet db.parquet --metric cosine -k 10 -o found.parquet",
+            ),
+        ],
+    ),
+    (
+        "hist",
+        &[
+            (
+                "Distances up to 50 in 100 bins, with a picture",
+                "zipfold hist galaxies.csv --columns x,y,z --bins 100 --range 0 50 -o h.csv --plot h.svg",
+            ),
+            ("In a periodic box", "zipfold hist water.xyz --box 12.4,12.4,12.4 --range 0 6 -o h.csv"),
+        ],
+    ),
+    (
+        "reduce",
+        &[
+            (
+                "Sums of a kernel, a number per row",
+                "zipfold reduce points.csv --pair 'exp(-norm(x - y))' --op sum -o density.csv",
+            ),
+            (
+                "Rows within a distance, per row",
+                "zipfold reduce points.csv --pair 'norm(x - y) < 2' --op count -o near.csv",
+            ),
+        ],
+    ),
+    (
+        "join",
+        &[
+            (
+                "Pairs of rows within five minutes of each other",
+                "zipfold join a.csv b.csv --where 'abs(x.time - y.time) < 300' -o pairs.csv",
+            ),
+            (
+                "Near duplicates within one table",
+                "zipfold join points.csv --self --where 'euclidean(x, y) < 1e-4' -o twins.csv",
+            ),
+        ],
+    ),
+    ("run", &[("A problem from a file", "zipfold run problem.toml -o result.csv")]),
+    (
+        "merge",
+        &[
+            ("Two shares of one run", "zipfold hist p.csv --range 0 9 --shard 1/2 -o 1.part"),
+            ("", "zipfold hist p.csv --range 0 9 --shard 2/2 -o 2.part"),
+            ("", "zipfold merge 1.part 2.part -o h.csv"),
+        ],
+    ),
+    (
+        "infer",
+        &[
+            ("Probabilities of all variables, given an observation", "zipfold infer asia.bif --observe dysp=yes"),
+            ("The most probable states", "zipfold infer asia.bif --observe xray=yes --task map -o states.csv"),
+            ("log10 of the partition function", "zipfold infer grid.uai --task pr"),
+        ],
+    ),
+    (
+        "explain",
+        &[
+            ("What a question would take, without running it", "zipfold explain knn points.csv -k 5"),
+            ("The plan of an inference", "zipfold explain infer grid.uai --task pr"),
+        ],
+    ),
+    (
+        "emit",
+        &[(
+            "The CUDA kernels of a question; no GPU is needed",
+            "zipfold emit --target sm_90 dist points.npy -o kernels.cu",
+        )],
+    ),
+    ("bench", &[("How fast this machine is at two workloads", "zipfold bench rdf knn3")]),
+    ("metrics", &[("All metrics", "zipfold metrics"), ("One of them", "zipfold metrics minkowski")]),
+    ("functions", &[("All functions", "zipfold functions"), ("One of them", "zipfold functions if")]),
+    ("completions", &[("For bash", "zipfold completions bash > ~/.local/share/bash-completion/completions/zipfold")]),
+];
+
+/// The whole grammar.
+pub fn grammar() -> Command {
+    let mut command = Cli::command();
+    for (verb, examples) in EXAMPLES {
+        command = command.mut_subcommand(verb, |c| {
+            let short = format!("`zipfold {verb} --help` shows all options, with examples.");
+            c.after_help(short).after_long_help(shown(examples))
+        });
+    }
+    for written in lists::WRITTEN {
+        command = command.mut_subcommand(written.verb, |c| c.mut_arg("output", |a| a.help(output_help(written))));
+        command = command.mut_subcommand("explain", |e| {
+            e.mut_subcommand(written.verb, |c| c.mut_arg("output", |a| a.help(output_help(written))))
+        });
+    }
+    let groups = groups(&command);
+    command
+        .help_template(format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\nOptions:\n{{options}}{{after-help}}"
+        ))
+        .after_help("`zipfold VERB -h` shows the options of a verb, `zipfold VERB --help` all of them, with examples.")
+}
+
+fn output_help(written: &lists::Written) -> String {
+    format!(
+        "Output file; its extension selects the format: {}. - is standard output ({})",
+        lists::dotted(written.suffixes),
+        written.stream
+    )
+}
+
+fn shown(examples: &[(&str, &str)]) -> String {
+    let mut out = "Examples:".to_string();
+    for (about, command) in examples {
+        if !about.is_empty() {
+            out += &format!("\n  {about}:");
+        }
+        out += &format!("\n    {command}");
+    }
+    out
+}
+
+/// The verbs under their headings. A verb that no group names comes last, so that none is lost.
+fn groups(command: &Command) -> String {
+    let about = |verb: &str| {
+        command.find_subcommand(verb).and_then(|c| c.get_about()).map(ToString::to_string).unwrap_or_default()
+    };
+    let named: Vec<&str> = GROUPS.iter().flat_map(|g| g.1).copied().collect();
+    let others: Vec<&str> = command
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set() && !named.contains(&c.get_name()))
+        .map(Command::get_name)
+        .collect();
+    let mut out = String::new();
+    for (title, verbs) in GROUPS.iter().copied().chain([("More", &others[..])]).filter(|g| !g.1.is_empty()) {
+        out += &format!("{title}:\n");
+        verbs.iter().for_each(|verb| out += &format!("  {verb:<12} {}\n", about(verb)));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_holds_together() {
+        grammar().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_has_a_group_and_examples_parse() {
+        let help = grammar().render_help().to_string();
+        assert!(!help.contains("More:"), "{help}");
+        for (verb, examples) in EXAMPLES {
+            for (_, example) in *examples {
+                let line = example.split(" > ").next().unwrap_or(example);
+                let mut words: Vec<String> = vec![];
+                for (at, part) in line.split('\'').enumerate() {
+                    match at % 2 {
+                        1 => words.push(part.into()),
+                        _ => words.extend(part.split_whitespace().map(String::from)),
+                    }
+                }
+                let parsed = grammar().try_get_matches_from(&words);
+                assert!(
+                    parsed.is_ok(),
+                    "{verb}: {example}: {}",
+                    parsed.err().map(|e| e.to_string()).unwrap_or_default()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `infer --report`: one self-contained HTML page about an inference.
+
+use crate::infer::InferArgs;
+use crate::infer_explain::marginals_svg;
+use crate::infer_tables::{self as tables, Form};
+use crate::report::{STYLE, plain, table};
+use zipfold::core::budget::human_bytes;
+use zipfold::core::factor::{Answer, Network};
+use zipfold::core::{Result, figures};
+use zipfold::infer::Inferred;
+use zipfold::io::OutputOptions;
+
+/// Letters of an answer that a page shows.
+const SHOWN: usize = 20_000;
+
+/// Writes the page to `path`.
+///
+/// # Errors
+/// Those of the output.
+pub fn write(
+    path: &str,
+    network: &Network,
+    args: &InferArgs,
+    done: &Inferred,
+    total: f64,
+    options: OutputOptions,
+) -> Result<()> {
+    crate::infer::write_text(path, &page(network, args, done, total), options)
+}
+
+fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> String {
+    let command: Vec<String> = std::env::args().collect();
+    let picture = match &done.answer {
+        Answer::Mar(_, rows) => marginals_svg(network, rows),
+        _ => String::new(),
+    };
+    let facts = table(&[
+        ("task", args.task.to_lowercase()),
+        ("variables", figures::grouped(network.cards().len() as u64)),
+        ("factors", figures::grouped(network.factors().len() as u64)),
+        ("memory, at most", human_bytes(done.peak_bytes)),
+    ]);
+    let times = table(&[
+        ("simplification", figures::duration(done.seconds[0])),
+        ("order search", figures::duration(done.seconds[1])),
+        ("contraction", figures::duration(done.seconds[2])),
+        ("in all", figures::duration(total)),
+    ]);
+    let mut answer = tables::text(Form::Csv, network, &done.answer, &[]);
+    if answer.len() > SHOWN {
+        let end = (0..=SHOWN).rev().find(|at| answer.is_char_boundary(*at)).unwrap_or(0);
+        answer.truncate(end);
+        answer += "…\n";
+    }
+    let warnings: String = done.warnings.iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
+    let plan = done.plan.as_ref().map_or_else(
+        || "simplification settled everything\n".to_string(),
+        |plan| serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),
+    );
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold infer</title><style>{STYLE}</style>\
+         <h1>zipfold infer</h1><pre>{}</pre>{warnings}{picture}<h2>Network</h2>{facts}<h2>Time</h2>{times}\
+         <h2>Answer</h2><pre>{}</pre><h2>Plan</h2><pre>{}</pre></html>\n",
+        plain(&command.join(" ")),
+        plain(&answer),
+        plain(&plan),
+    )
+}

@@ -1,0 +1,45 @@
+//! Names of rows, from the inputs to the results.
+
+use zipfold::core::Labels;
+use zipfold::io::Column;
+use zipfold::{Data, Table};
+
+/// The words beside the rows of x and of y.
+#[derive(Default)]
+pub struct Names([Option<Labels>; 2]);
+
+impl Names {
+    /// Those of the tables of `data`.
+    pub fn of(data: &Data) -> Self {
+        let labels = |table: &Table| table.labels().cloned();
+        Names([labels(&data.x), labels(data.y.as_ref().unwrap_or(&data.x))])
+    }
+    /// Whether some rows have names.
+    pub fn any(&self) -> bool {
+        self.0.iter().any(Option::is_some)
+    }
+    /// The words beside the rows of x (0) or y (1).
+    pub fn side(&self, side: usize) -> Option<&Labels> {
+        self.0.get(side)?.as_ref()
+    }
+    /// The word that names row `row` of x (0) or y (1).
+    pub fn get(&self, side: usize, row: usize) -> Option<&str> {
+        Some(self.side(side)?.first().get(row))
+    }
+    /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`. Archives of arrays hold none.
+    pub fn columns<'a>(&'a self, path: &str, rows: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
+        if path.ends_with(".npz") {
+            return vec![];
+        }
+        let mut out = vec![];
+        for (side, (labels, rows)) in self.0.iter().zip(rows).enumerate() {
+            if rows.is_empty() && side == 1 {
+                continue;
+            }
+            for words in labels.iter().flat_map(Labels::columns) {
+                out.push((format!("{}.{}", ["x", "y"][side], words.name), Column::Words(words, rows)));
+            }
+        }
+        out
+    }
+}

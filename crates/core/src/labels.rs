@@ -1,0 +1,79 @@
+//! Words beside the rows of a table: who each row is. Distances leave them out; results carry them.
+
+use crate::table::Buffer;
+use std::sync::Arc;
+
+/// The words of one column.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// Name of the column.
+    pub name: String,
+    text: Buffer<u8>,
+    ends: Buffer<u64>,
+}
+
+impl Words {
+    /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the text are taken as its end.
+    pub fn new(name: String, text: Buffer<u8>, ends: Buffer<u64>) -> Self {
+        Words { name, text, ends }
+    }
+    /// A column of given words.
+    pub fn of<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
+        let (mut text, mut ends) = (vec![], vec![]);
+        for word in words {
+            text.extend_from_slice(word.as_bytes());
+            ends.push(text.len() as u64);
+        }
+        Words { name: name.into(), text: text.into(), ends: ends.into() }
+    }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.ends.len()
+    }
+    /// The word of `row`; empty where there is none.
+    pub fn get(&self, row: usize) -> &str {
+        let end = |r: usize| self.ends.get(r).map_or(0, |e| (*e as usize).min(self.text.len()));
+        let from = if row == 0 { 0 } else { end(row - 1) };
+        self.text.get(from..end(row)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
+    }
+}
+
+/// The columns of words of a table, all of as many rows.
+#[derive(Clone, Debug)]
+pub struct Labels(Arc<[Words]>);
+
+impl Labels {
+    /// Those columns, of which there is at least one.
+    pub fn new(columns: Vec<Words>) -> Option<Self> {
+        if columns.is_empty() { None } else { Some(Labels(columns.into())) }
+    }
+    /// The columns.
+    pub fn columns(&self) -> &[Words] {
+        &self.0
+    }
+    /// The names of the columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|w| w.name.as_str())
+    }
+    /// The word that names a row best: that of the first column.
+    pub fn first(&self) -> &Words {
+        // INVARIANT: `new` refuses to make labels of no columns.
+        &self.0[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        let words = Words::of("city", ["Paris", "", "Łódź"]);
+        assert_eq!(
+            (words.rows(), words.get(0), words.get(1), words.get(2), words.get(3)),
+            (3, "Paris", "", "Łódź", "")
+        );
+        assert_eq!(Labels::new(vec![words]).unwrap().names().collect::<Vec<_>>(), ["city"]);
+        assert!(Labels::new(vec![]).is_none());
+    }
+}

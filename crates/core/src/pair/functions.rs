@@ -1,0 +1,157 @@
+//! The functions of formulas as a list for people: how each is called and what it gives. The parser's own tables decide what
+//! is known; a test holds the two to each other.
+
+use super::parse::{function_names, nearest};
+
+/// A function, an operator or a constant of formulas.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The name that the parser knows.
+    pub name: &'static str,
+    /// How it is written.
+    pub form: &'static str,
+    /// What it gives.
+    pub about: &'static str,
+    /// Where it belongs in a list.
+    pub kind: Kind,
+}
+
+/// Groups of functions, in the order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Of one number, component by component of a vector.
+    Number,
+    /// From the components of a vector to one number.
+    Reduce,
+    /// Of two numbers, choices and vectors.
+    Other,
+}
+
+impl Kind {
+    /// The heading of the group.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Number => "Of one number, or of each component of a vector",
+            Kind::Reduce => "From the components of a vector to one number",
+            Kind::Other => "Of two numbers, choices, vectors",
+        }
+    }
+}
+
+const fn number(name: &'static str, form: &'static str, about: &'static str) -> Function {
+    Function { name, form, about, kind: Kind::Number }
+}
+const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> Function {
+    Function { name, form, about, kind: Kind::Reduce }
+}
+const fn other(name: &'static str, form: &'static str, about: &'static str) -> Function {
+    Function { name, form, about, kind: Kind::Other }
+}
+
+/// Every function, by group.
+pub const ALL: &[Function] = &[
+    number("abs", "abs(a)", "absolute value"),
+    number("sqrt", "sqrt(a)", "square root"),
+    number("exp", "exp(a)", "eᵃ"),
+    number("log", "log(a)", "natural logarithm"),
+    number("ln", "ln(a)", "natural logarithm, as log"),
+    number("log2", "log2(a)", "logarithm to base 2"),
+    number("log10", "log10(a)", "logarithm to base 10"),
+    number("log1p", "log1p(a)", "log(1 + a), exact for small a"),
+    number("expm1", "expm1(a)", "exp(a) - 1, exact for small a"),
+    number("sin", "sin(a)", "sine of a in radians"),
+    number("cos", "cos(a)", "cosine of a in radians"),
+    number("tan", "tan(a)", "tangent of a in radians"),
+    number("asin", "asin(a)", "arc sine, in radians"),
+    number("acos", "acos(a)", "arc cosine, in radians"),
+    number("atan", "atan(a)", "arc tangent, in radians"),
+    number("sinh", "sinh(a)", "hyperbolic sine"),
+    number("cosh", "cosh(a)", "hyperbolic cosine"),
+    number("tanh", "tanh(a)", "hyperbolic tangent"),
+    number("erf", "erf(a)", "error function"),
+    number("erfc", "erfc(a)", "1 - erf(a), exact for large a"),
+    number("lgamma", "lgamma(a)", "logarithm of the absolute value of the gamma function"),
+    number("floor", "floor(a)", "the largest integer that is at most a"),
+    number("ceil", "ceil(a)", "the smallest integer that is at least a"),
+    number("round", "round(a)", "the nearest integer, halves to the even one"),
+    number("sign", "sign(a)", "-1, 0 or 1"),
+    number("isnan", "isnan(a)", "whether a is NaN"),
+    number("not", "not a, !a", "true where a is false"),
+    reduce("sum", "sum(v)", "sum of the components"),
+    reduce("prod", "prod(v)", "product of the components"),
+    reduce("max", "max(v), max(a, b)", "the largest component, or the larger of two"),
+    reduce("min", "min(v), min(a, b)", "the smallest component, or the smaller of two"),
+    reduce("any", "any(c)", "whether the condition holds for some component"),
+    reduce("all", "all(c)", "whether the condition holds for every component"),
+    reduce("count", "count(c)", "number of components for which the condition holds"),
+    reduce("mean", "mean(v)", "mean of the components"),
+    reduce("norm", "norm(v)", "sqrt(sum(v^2))"),
+    reduce("dot", "dot(u, v)", "sum(u * v)"),
+    reduce("reduce", "reduce(|a, b| a + b, 0, v)", "your own operation over the components, from a first value"),
+    other("if", "if(c, a, b)", "a where c holds, else b (where in NumPy)"),
+    other("atan2", "atan2(a, b)", "angle of the point (b, a), in radians"),
+    other("hypot", "hypot(a, b)", "sqrt(a^2 + b^2)"),
+    other("pow", "pow(a, b), a^b, a**b", "a to the power of b"),
+    other("vec", "vec(a, b, …)", "a vector of these numbers, for sums of vectors by row"),
+    other("dim", "dim", "number of components of a row"),
+];
+
+/// Operators and names, for the same list.
+pub const WRITTEN: &[(&str, &str)] = &[
+    ("x, y", "the two rows of a pair, as vectors"),
+    ("x[0], x.name", "one component, by number from 0 or by the name of its column"),
+    ("+ - * / ^", "arithmetic, component by component; ^ (or **) is a power"),
+    ("< <= > >= == !=", "comparisons; they do not chain"),
+    ("and or xor not", "conditions (also && || !)"),
+    ("pi, e, inf, nan", "constants; others come with --param NAME=VALUE"),
+    ("cosine(x, y)", "a metric by its name, of both rows"),
+];
+
+/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name, or all of them.
+pub fn remedy(name: &str) -> String {
+    let known = function_names().chain(super::named::all().iter().map(|m| m.name));
+    match (meant(name), nearest(name, known)) {
+        (Some(meant), _) => meant.to_string(),
+        (None, Some(near)) => format!("'{near}'"),
+        (None, None) => format!("a function: {}", function_names().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// What people of other languages mean by names that are none here.
+fn meant(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().as_str() {
+        "where" | "select" | "ifelse" | "iif" | "case" => "'if(condition, a, b)'",
+        "power" => "'a^b' or 'pow(a, b)'",
+        "square" => "'a^2'",
+        "fabs" => "'abs'",
+        "arctan2" => "'atan2'",
+        "arcsin" => "'asin'",
+        "arccos" => "'acos'",
+        "arctan" => "'atan'",
+        "product" => "'prod'",
+        "maximum" | "fmax" => "'max(a, b)'",
+        "minimum" | "fmin" => "'min(a, b)'",
+        "avg" | "average" => "'mean'",
+        "length" | "l2norm" | "magnitude" => "'norm'",
+        "len" | "size" => "'dim', the number of components",
+        "inner" | "matmul" => "'dot(u, v)' or 'sum(u * v)'",
+        "rint" | "trunc" => "'round' or 'floor'",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_list_holds_what_the_parser_knows() {
+        let listed: BTreeSet<&str> = ALL.iter().map(|f| f.name).collect();
+        let known: BTreeSet<&str> = function_names().collect();
+        assert_eq!(listed.len(), ALL.len(), "a function is listed twice");
+        let unsaid: Vec<_> = known.difference(&listed).collect();
+        let unknown: Vec<_> = listed.difference(&known).collect();
+        assert!(unsaid.is_empty() && unknown.is_empty(), "not listed: {unsaid:?}; not known: {unknown:?}");
+    }
+}
