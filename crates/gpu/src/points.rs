@@ -28,8 +28,6 @@ use zipfold_plan::{Plan, Tile};
 pub(crate) const PAGE: usize = 8192;
 /// Bytes of shared memory that a block of any device has without asking for more.
 const SHARED_MEMORY: usize = 48 << 10;
-/// Most numbers of the state of a row that stay in registers.
-const MOST_STATE: usize = 20;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A compiled sweep of one side.
@@ -73,16 +71,7 @@ fn within(plan: &Plan, key: &str, default: usize, range: std::ops::RangeInclusiv
 
 /// Whether the device folds `job` itself.
 pub fn folds(job: &Job) -> bool {
-    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
-    if !scalar {
-        return false;
-    }
-    match job.folds.as_slice() {
-        [Fold::Rows(f)] => f.width == 1 && f.stride() <= MOST_STATE,
-        [Fold::Nearest(_) | Fold::Select(_)] => true,
-        [Fold::Histogram(h)] => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
-        _ => false,
-    }
+    zipfold_plan::device::folds(job)
 }
 
 /// How single precision serves the fold: its bound, or none.

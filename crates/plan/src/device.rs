@@ -8,6 +8,7 @@ use crate::prune::Prune;
 use crate::sweep::{Work, sweep, width};
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::Fold;
+use zipfold_core::pair::tree::{Binary, Node, Unary};
 use zipfold_core::{Error, Job, Result};
 
 /// Plan choices for devices: `--set key=value`.
@@ -295,6 +296,51 @@ pub fn blocks(map: &str, n: u64, by_thread: bool) -> (u64, u64) {
 /// Bytes a second from a device into ordinary memory of the host.
 const HOME: f64 = 8e9;
 
+/// Bytes a second from the host into a device.
+const UP: f64 = 8e9;
+/// Seconds of opening a device and of leaving it.
+pub const OPENING: f64 = 0.35;
+/// Seconds in which kernels that nobody has kept are compiled, and those of every power or logarithm in them.
+const COMPILED: [f64; 2] = [0.3, 1.5];
+/// Cells a second whose values come home to be folded by one thread of the host.
+const BY_HOST: f64 = 40e6;
+/// Numbers in the state of a row that a device keeps at hand.
+pub const MOST_STATE: usize = 20;
+
+/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
+pub fn folds(job: &Job) -> bool {
+    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
+    if !scalar {
+        return false;
+    }
+    match job.folds.as_slice() {
+        [Fold::Rows(f)] => f.width == 1 && f.stride() <= MOST_STATE,
+        [Fold::Nearest(_) | Fold::Select(_)] => true,
+        [Fold::Histogram(h)] => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
+        _ => false,
+    }
+}
+
+/// Seconds of a run by `plan`, one for a device, with everything that a process does once for it.
+pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
+    let formula = &job.low.formula;
+    let dear = |node: &Node| match node {
+        Node::Unary(op, _) => matches!(op, Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p),
+        Node::Binary(Binary::Pow, _, p) => formula.constant(*p).is_none_or(|p| (2.0 * p).fract() != 0.0),
+        _ => false,
+    };
+    let live = formula.live();
+    let dear = formula.nodes().iter().zip(&live).filter(|(node, live)| **live && dear(node)).count();
+    let rows = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
+    let up = (rows as u64 * row_bytes(job)) as f64 / UP;
+    plan.seconds + OPENING + COMPILED[0] + COMPILED[1] * dear as f64 + up
+}
+
+/// Whether the device of `there` is the faster one by prediction: `there` is the plan for it, `here` that for the host.
+pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
+    whole_seconds(job, there) < here.seconds
+}
+
 /// Predicts the seconds of kernels and of bringing dense results home.
 fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
@@ -302,6 +348,9 @@ fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
     let compute = kernel_seconds(job, facts, plan);
     let dense = |f: &Fold| crate::choose::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
+    // Values of double precision come home, one thread folds them.
+    let by_host = if is_only_dense(job) || folds(job) { 0.0 } else { plan.cells as f64 * (8.0 / HOME + 1.0 / BY_HOST) };
+    let home = home + by_host;
     plan.seconds = compute + home;
     plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
 }
@@ -330,4 +379,66 @@ fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
     let rows = facts.memory / 4 / row_bytes(job).max(1);
     let cells = if dense { (facts.memory / 8 / (4 * job.precision.bytes() as u64)).isqrt() } else { u64::MAX };
     rows.min(cells).max(1) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Isa, Machine};
+    use zipfold_core::fold::rows::Along;
+    use zipfold_core::fold::{Closed, RowOp};
+    use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
+    use zipfold_core::{Data, Precision, Table, describe};
+
+    /// A job of `rows` rows of three components, of which only a few are there, and the plans for the host and an H200.
+    fn plans(formula: &str, fold: FoldSpec, rows: usize) -> (Job, Plan, Plan) {
+        let items = (0..300).map(|at| (at as f32 * 0.618).fract()).collect();
+        let x = Table::f32(100, 3, items).unwrap();
+        let problem = Problem {
+            schema: SCHEMA,
+            x: Input { name: "x".into(), columns: None, hash: None },
+            y: None,
+            pair: PairSpec { formula: Some(formula.into()), ..PairSpec::default() },
+            cells: None,
+            near: None,
+            cell: None,
+            folds: vec![fold],
+            precision: Some(Precision::F32),
+            nan: Default::default(),
+        };
+        let mut job = describe(&problem, Data { x, y: None, weights: vec![None] }).unwrap();
+        (job.space.n, job.space.m) = (rows, rows);
+        let machine =
+            Machine { threads: 16, isa: Isa::Avx512, executable: true, memory: 1 << 37, ..Machine::default() };
+        let settings = Settings::from([("prune".to_string(), "off".to_string())]);
+        let here = crate::choose(&job, &machine, &settings).unwrap();
+        let there = plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Settings::new()).unwrap();
+        (job, here, there)
+    }
+
+    fn sum() -> FoldSpec {
+        FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None }
+    }
+
+    fn histogram(mean: bool) -> FoldSpec {
+        let axes = vec![AxisSpec { bins: Some(300), range: Some([0.0, 0.005]), ..AxisSpec::default() }];
+        FoldSpec::Histogram { axes, closed: Closed::Last, weights: None, mean }
+    }
+
+    #[test]
+    fn the_device_is_asked_before_it_is_taken() {
+        // Seconds of all pairs on the host: the device has them sooner.
+        let (job, here, there) = plans("exp(-sum((x - y)^2))", sum(), 1_000_000);
+        assert!(is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+        // The start alone takes longer than the host.
+        let (job, here, there) = plans("exp(-sum((x - y)^2))", sum(), 20_000);
+        assert!(!is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+        // Bounds leave the host few pairs; a device sweeps all of them.
+        let (job, here, there) = plans("norm(x - y)", histogram(false), 10_000_000);
+        let pruned = Plan { seconds: 4.0, ..here };
+        assert!(!is_faster(&job, &there, &pruned), "{}", whole_seconds(&job, &there));
+        // Values that come home one by one are the host's in any case.
+        let (job, here, there) = plans("norm(x - y)", histogram(true), 100_000);
+        assert!(!folds(&job) && !is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+    }
 }

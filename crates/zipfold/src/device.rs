@@ -13,9 +13,6 @@ use zipfold_gpu as gpu;
 pub use zipfold_gpu::{Facts, Runtime, Wanted, list};
 use zipfold_plan::{Plan, Tile, device};
 
-/// Seconds of predicted work on the host from which `auto` asks for a device.
-const WORTH: f64 = 2.0;
-
 /// A job loaded where it will run.
 pub enum Worker<'j, T> {
     /// On the host.
@@ -59,11 +56,19 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
                 Err(e) => return Err(e),
             }
         }
-        gpu::Wanted::Auto => match worthwhile(job, &plan).then(|| best(driver)).flatten() {
-            Some(device) => device,
-            None => return Ok((plan, None)),
-        },
+        gpu::Wanted::Auto => {
+            let mut plan = plan;
+            return match faster(job, &mut plan, driver, options)? {
+                Some(device) => on(job, plan, device, options),
+                None => Ok((plan, None)),
+            };
+        }
     };
+    on(job, plan, opened, options)
+}
+
+/// The plan for `opened`; the plan as it is for the host where bits decide that a device may round otherwise.
+fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Result<Placed> {
     let opened = match device::limit(&options.settings, "device.memory")? {
         Some(bytes) => opened.within(bytes),
         None => opened,
@@ -111,8 +116,21 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")
 }
 
-fn worthwhile(job: &Job, plan: &Plan) -> bool {
-    plan.seconds > WORTH && gpu::Engine::folds_on_device(job)
+/// The first GPU there is, opened, where it is the faster one by prediction, with all that it takes to begin there; `plan`
+/// learns why, or why not.
+fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Option<gpu::Device>> {
+    // Nobody has answered on a device in less time than it takes to open one.
+    if plan.seconds <= device::OPENING || unsuited(job).is_some() {
+        return Ok(None);
+    }
+    let Some(facts) = first(driver) else { return Ok(None) };
+    let there = device::plan_for(job, plan.clone(), &facts, &options.settings)?;
+    let (here, far) = (plan.seconds, device::whole_seconds(job, &there));
+    plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()));
+    if !device::is_faster(job, &there, plan) {
+        return Ok(None);
+    }
+    Ok(gpu::open(facts.runtime, facts.index).ok())
 }
 
 /// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
@@ -126,12 +144,17 @@ fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
 }
 
 /// The first GPU there is; a processor that poses as a device is none.
-fn best(driver: Option<u64>) -> Option<gpu::Device> {
+fn first(driver: Option<u64>) -> Option<Facts> {
     [gpu::Runtime::Cuda, gpu::Runtime::OpenCl].into_iter().find_map(|runtime| {
         drill(runtime, driver).ok()?;
-        let facts = gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)?;
-        gpu::open(runtime, facts.index).ok()
+        gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)
     })
+}
+
+/// The first GPU there is, opened.
+fn best(driver: Option<u64>) -> Option<gpu::Device> {
+    let facts = first(driver)?;
+    gpu::open(facts.runtime, facts.index).ok()
 }
 
 impl<'j, T: Element> Worker<'j, T> {
