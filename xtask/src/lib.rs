@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod licences;
+pub mod needs;
 pub mod source;
 pub mod tidy;
 pub mod tree;

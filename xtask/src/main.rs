@@ -3,12 +3,13 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{Violation, licences, tidy, tree};
+use xtask::{Violation, licences, needs, tidy, tree};
 
 const HELP: &str = "cargo xtask <command>
 
   tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
   licences        check the licences and sources of all dependencies against deny.toml
+  needs WORDS     print the filter of nextest for a machine that has WORDS (opencl, nvrtc, …), and name the tests left out
   bench ARGS      run a definition of bench/definitions beside the peers (bench/run.py, by ZIPFOLD_PYTHON or python3)";
 
 fn main() -> ExitCode {
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         ["tidy"] => run_tidy(&tree::root()),
         ["tidy", folder] => run_tidy(Path::new(folder)),
         ["licences"] => licences::check(&tree::root()).map(|found| report(&found)),
+        ["needs", ref there @ ..] => filter(there),
         ["bench", ref rest @ ..] => bench(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
@@ -28,6 +30,22 @@ fn main() -> ExitCode {
         eprintln!("{message}");
         ExitCode::from(2)
     })
+}
+
+/// Prints the filter on standard output, the tests that it leaves out on standard error.
+fn filter(there: &[&str]) -> Result<ExitCode, String> {
+    let known = |word: &&&str| needs::WORDS.iter().all(|(w, _)| w != *word);
+    if let Some(odd) = there.iter().find(known) {
+        let words: Vec<&str> = needs::WORDS.iter().map(|(word, _)| *word).collect();
+        return Err(format!("expected one of {}, got '{odd}'", words.join(", ")));
+    }
+    let tests = needs::all(&tree::files(&tree::root())?);
+    let (filter, out) = needs::filter(&tests, there);
+    for test in out {
+        eprintln!("SKIPPED {}: needs {}", test.name, test.needs.join(", "));
+    }
+    println!("{filter}");
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs `bench/run.py` with `words`.

@@ -22,6 +22,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         lengths::check,
         names::check_names,
         names::check_paths,
+        crate::needs::check,
         safety::check_comments,
         safety::check_forbidden,
     ];

@@ -176,6 +176,7 @@ fn a_full_device_is_a_resource_error() {
 /// A file system of 1 MiB, where the system lets us mount one in a name space of our own.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "needs mount"]
 fn a_full_disk_leaves_nothing_behind() {
     let folder = with_points("disk", 1000);
     fs::create_dir(folder.join("small")).unwrap();
@@ -183,10 +184,7 @@ fn a_full_disk_leaves_nothing_behind() {
         let whole = format!("mount -t tmpfs -o size=1m none small && {script}");
         Command::new("unshare").args(["-m", "sh", "-c", &whole]).current_dir(&folder).output()
     };
-    if !within("true").is_ok_and(|done| done.status.success()) {
-        println!("SKIPPED a_full_disk_leaves_nothing_behind: a small file system cannot be mounted here");
-        return;
-    }
+    assert!(within("true").is_ok_and(|done| done.status.success()), "a small file system cannot be mounted here");
     let command = env!("CARGO_BIN_EXE_zipfold");
     for output in ["small/d.npy", "small/d.csv", "small/d.npy --plot small/d.svg"] {
         let script = format!("{command} dist a.csv -o {output}; echo status $?; ls -A small");

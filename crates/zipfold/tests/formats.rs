@@ -64,17 +64,10 @@ for suffix in ('bif', 'bifxml', 'net'):
 ";
 
 #[test]
+#[ignore = "needs pyagrum, data"]
 fn real_networks_written_by_pyagrum_have_the_marginals_of_their_bif() {
-    let name = "real_networks_written_by_pyagrum_have_the_marginals_of_their_bif";
-    let (Some(python), Some(data)) = (std::env::var_os("ZIPFOLD_PYTHON"), std::env::var_os("ZIPFOLD_DATA")) else {
-        println!("SKIPPED {name}: ZIPFOLD_PYTHON or ZIPFOLD_DATA is not set");
-        return;
-    };
-    let has = Command::new(&python).args(["-c", "import pyagrum"]).output().is_ok_and(|o| o.status.success());
-    if !has {
-        println!("SKIPPED {name}: the Python of ZIPFOLD_PYTHON has no pyagrum");
-        return;
-    }
+    let python = std::env::var_os("ZIPFOLD_PYTHON").expect("ZIPFOLD_PYTHON is set");
+    let data = std::env::var_os("ZIPFOLD_DATA").expect("ZIPFOLD_DATA is set");
     let folder = std::env::temp_dir().join(format!("zipfold-formats-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for net in ["asia", "alarm", "hailfinder", "barley"] {

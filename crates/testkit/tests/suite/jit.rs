@@ -69,13 +69,11 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
 }
 
 #[test]
+#[ignore = "needs avx2"]
 fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
     let long = std::env::var_os("ZIPFOLD_LONG").is_some();
     let wide: Vec<&'static str> = isas().into_iter().filter(|isa| isa.starts_with("avx")).collect();
-    if wide.is_empty() {
-        println!("SKIPPED code_has_the_bits_of_the_evaluator_and_of_the_oracle: neither AVX2 nor AVX-512");
-        return;
-    }
+    assert!(!wide.is_empty(), "neither AVX2 nor AVX-512");
     let mut lcg = Lcg::new(if long { 41 } else { 40 });
     let (wanted, mut done) = (if long { 100_000 } else { 2000 }, 0);
     for round in 0usize.. {
@@ -131,15 +129,13 @@ fn lines_of_matrices_have_the_bits_of_the_oracle() {
 }
 
 #[test]
+#[ignore = "needs avx2"]
 fn code_is_made_once_for_a_question() {
     let x = Table::f64(3, 2, vec![1.0; 6]).unwrap();
     let asked = pairs(&x).formula("sum(abs(x - y)) + 0.0625").fold(FoldSpec::Matrix {});
     let job = || describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
     let plan = zipfold::plan::choose(&job(), &zipfold::cpu::detect(1, 1 << 30), &Settings::new()).unwrap();
-    if plan.family != "jit" {
-        println!("SKIPPED code_is_made_once_for_a_question: no code is made here");
-        return;
-    }
+    assert_eq!(plan.family, "jit");
     let code = |job: Job| compiled::<f64>(&plan, &job.low, &compile(&job.low), false).unwrap();
     assert!(Arc::ptr_eq(&code(job()), &code(job())));
 }

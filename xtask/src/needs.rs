@@ -1,0 +1,103 @@
+//! Tests that need something which not every machine has. Such a test says so, `#[ignore = "needs opencl, data"]`, so that runners
+//! count it as skipped where nobody asked for it, and fails where it is asked for and the thing is missing.
+
+use crate::Violation;
+use crate::tree::File;
+
+/// What tests may need.
+pub const WORDS: [(&str, &str); 9] = [
+    ("opencl", "an OpenCL device, or the device that ZIPFOLD_TEST_DEVICE names"),
+    ("nvrtc", "libnvrtc on LD_LIBRARY_PATH"),
+    ("python", "ZIPFOLD_PYTHON with SciPy and scikit-learn"),
+    ("pyagrum", "ZIPFOLD_PYTHON with pyAgrum and pytoulbar2"),
+    ("data", "ZIPFOLD_DATA, the folder of real inputs"),
+    ("long", "ZIPFOLD_LONG: minutes and gigabytes"),
+    ("avx2", "a processor with AVX2"),
+    ("avx512", "a processor with AVX-512"),
+    ("mount", "the right to mount a file system in a name space"),
+];
+
+const MARK: &str = "#[ignore = \"needs ";
+
+/// A test and what it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// The name of its function.
+    pub name: String,
+    /// Of [`WORDS`].
+    pub needs: Vec<String>,
+}
+
+/// Every test of `files` that needs something.
+pub fn all(files: &[File]) -> Vec<Test> {
+    let rust = files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
+    rust.flat_map(|f| of_text(&f.text)).collect()
+}
+
+fn of_text(text: &str) -> Vec<Test> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let marked =
+        lines.iter().enumerate().filter_map(|(at, line)| Some((at, line.strip_prefix(MARK)?.strip_suffix("\"]")?)));
+    marked
+        .filter_map(|(at, needs)| {
+            let function = lines[at..].iter().find_map(|line| line.strip_prefix("fn "))?;
+            let name = function.split('(').next()?.to_owned();
+            Some(Test { name, needs: needs.split(", ").map(str::to_owned).collect() })
+        })
+        .collect()
+}
+
+/// The filter of nextest that leaves out the tests whose needs are not all in `there`, and those tests.
+pub fn filter<'t>(tests: &'t [Test], there: &[&str]) -> (String, Vec<&'t Test>) {
+    let met = |test: &&Test| test.needs.iter().all(|need| there.contains(&need.as_str()));
+    let out: Vec<&Test> = tests.iter().filter(|test| !met(test)).collect();
+    let names: Vec<String> = out.iter().map(|test| format!("test(/(^|::){}$/)", test.name)).collect();
+    (if names.is_empty() { "all()".into() } else { format!("not ({})", names.join(" + ")) }, out)
+}
+
+/// A test that prints that it was skipped has passed all the same; and needs that nobody knows are never met.
+pub fn check(files: &[File]) -> Vec<Violation> {
+    let mut found = vec![];
+    for file in files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/")) {
+        for (at, line) in file.text.lines().enumerate() {
+            if line.contains("println!(\"SKIPPED") {
+                let what = "a test that does nothing passes; expected #[ignore = \"needs …\"] above it";
+                found.push(Violation::new(&file.path, at + 1, what));
+            }
+            let needs = line.trim().strip_prefix(MARK).and_then(|l| l.strip_suffix("\"]"));
+            let unknown = |need: &&str| WORDS.iter().all(|(word, _)| word != need);
+            for need in needs.into_iter().flat_map(|n| n.split(", ")).filter(unknown) {
+                found.push(Violation::new(
+                    &file.path,
+                    at + 1,
+                    format!("'{need}' is none of the needs of xtask/src/needs.rs"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "#[test]\n#[ignore = \"needs opencl, data\"]\nfn one() {}\n#[test]\nfn two() {}\n    #[ignore = \"needs nvrtc\"]\n    fn three() {}\n";
+
+    #[test]
+    fn tests_are_left_out_unless_all_their_needs_are_there() {
+        let tests = all(&[File::new("crates/gpu/tests/a.rs", TEXT)]);
+        assert_eq!(tests.len(), 2);
+        assert_eq!(filter(&tests, &["opencl", "data", "nvrtc"]).0, "all()");
+        let (text, out) = filter(&tests, &["opencl", "nvrtc"]);
+        assert_eq!(text, "not (test(/(^|::)one$/))");
+        assert_eq!(out[0].name, "one");
+    }
+
+    #[test]
+    fn silent_skips_and_unknown_needs_are_found() {
+        let odd = "println!(\"SKIPPED x\");\n#[ignore = \"needs luck\"]\nfn a() {}\n";
+        assert_eq!(check(&[File::new("crates/io/tests/a.rs", odd)]).len(), 2);
+        assert!(check(&[File::new("crates/io/tests/a.rs", TEXT)]).is_empty());
+    }
+}
