@@ -5,13 +5,14 @@ use crate::Violation;
 use crate::tree::File;
 
 /// What tests may need.
-pub const WORDS: [(&str, &str); 9] = [
+pub const WORDS: [(&str, &str); 10] = [
     ("opencl", "an OpenCL device, or the device that ZIPFOLD_TEST_DEVICE names"),
     ("nvrtc", "libnvrtc on LD_LIBRARY_PATH"),
     ("python", "ZIPFOLD_PYTHON with SciPy and scikit-learn"),
     ("pyagrum", "ZIPFOLD_PYTHON with pyAgrum and pytoulbar2"),
     ("data", "ZIPFOLD_DATA, the folder of real inputs"),
     ("long", "ZIPFOLD_LONG: minutes and gigabytes"),
+    ("script", "the command `script`, which makes a terminal"),
     ("avx2", "a processor with AVX2"),
     ("avx512", "a processor with AVX-512"),
     ("mount", "the right to mount a file system in a name space"),

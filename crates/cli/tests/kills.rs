@@ -106,11 +106,8 @@ fn slices_of_a_network_survive_kills_in_every_form() {
 }
 
 #[test]
+#[ignore = "needs long"]
 fn a_matrix_beyond_memory_survives_fifty_kills() {
-    if !long() {
-        println!("SKIPPED a_matrix_beyond_memory_survives_fifty_kills: set ZIPFOLD_LONG=1 (7.2 GB of disk, minutes)");
-        return;
-    }
     let folder = Folder::new("kills-beyond");
     folder.table("a.csv", "x,y,z", 30_000, 0x9e37_79b9_7f4a_7c15);
     disturb(&folder, &Form { words: "dist a.csv --memory 256MiB".into(), suffix: "npy" }, 1.0, 50);

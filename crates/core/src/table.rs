@@ -324,7 +324,8 @@ impl Table {
             }
         };
         let texts = (0..columns.len()).filter(|k| self.texts().contains(&columns[*k])).collect();
-        let table = Table::new(self.rows, columns.len(), elements)?.with_texts(texts).with_labels(self.labels.clone())?;
+        let table =
+            Table::new(self.rows, columns.len(), elements)?.with_texts(texts).with_labels(self.labels.clone())?;
         match &self.names {
             Some(names) => table.with_names(columns.iter().map(|c| names[*c].clone()).collect()),
             None => Ok(table),

@@ -396,7 +396,7 @@ mod tests {
         let x = Table::f32(100, 3, items).unwrap();
         let problem = Problem {
             schema: SCHEMA,
-            x: Input { name: "x".into(), columns: None, hash: None },
+            x: Input::named("x"),
             y: None,
             pair: PairSpec { formula: Some(formula.into()), ..PairSpec::default() },
             cells: None,
