@@ -204,7 +204,7 @@ pub const WRITTEN: &[Written] = &[
     Written { verb: "join", suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"], stream: "csv" },
     Written {
         verb: "infer",
-        suffixes: &["csv", "json", "uai", "pr", "mar", "map", "mmap"],
+        suffixes: &["csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum"],
         stream: "a table, or uai where it is no terminal",
     },
 ];

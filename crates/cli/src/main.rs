@@ -36,7 +36,12 @@ fn main() {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => {
-            let _ = e.print();
+            // A list that was asked for as a value is no error.
+            let text = e.to_string();
+            let _ = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
+                Some(list) => terminal::print_line(list.trim_end()).is_ok(),
+                None => e.print().is_ok(),
+            };
             std::process::exit(if e.use_stderr() { 2 } else { 0 });
         }
     };

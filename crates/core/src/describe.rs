@@ -105,6 +105,12 @@ impl Data {
 }
 
 impl Job {
+    /// Whether a pair has a NaN that counts: of a row without weight, of the distance that a cut-off compares, or one that a fold meets.
+    pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
+        // The root that marks rows without weight is the last one.
+        let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
+        mark.into_iter().chain(self.near_root).any(&is_nan) || self.folds.iter().any(|f| f.meets_nan(&is_nan, &value))
+    }
     /// The rows of y, or of x paired with itself.
     pub fn other(&self) -> &Table {
         self.y.as_ref().unwrap_or(&self.x)

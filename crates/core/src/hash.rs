@@ -5,6 +5,9 @@ use crate::table::{Elements, Table};
 /// Odd constants of the four lanes (digits of π).
 const LANE: [u64; 4] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1, 0x082e_fa98_ec4e_6c89];
 
+/// Other constants, with which no lane begins: a product with a zero would forget what came before it.
+const MIX: [u64; 4] = [0x4528_21e6_38d0_1377, 0xbe54_66cf_34e9_0c6c, 0xc0ac_29b7_c97c_50dd, 0x3f84_d5b5_b547_0917];
+
 /// A hash under construction. What is added in two calls differs from the same in one.
 #[derive(Clone, Copy, Debug)]
 pub struct Hash([u64; 4]);
@@ -26,12 +29,12 @@ impl Hash {
     #[inline(always)]
     fn block(&mut self, w: [u64; 8]) {
         for (k, lane) in self.0.iter_mut().enumerate() {
-            *lane = mixed(w[2 * k] ^ LANE[k], w[2 * k + 1] ^ *lane);
+            *lane = mixed(w[2 * k] ^ MIX[k], w[2 * k + 1] ^ *lane);
         }
     }
     /// Mixes a word in.
     pub fn word(&mut self, word: u64) {
-        self.0[0] = mixed(word ^ LANE[1], self.0[0] ^ LANE[2]);
+        self.0[0] = mixed(word ^ MIX[1], self.0[0] ^ MIX[2]);
         self.0.rotate_left(1);
     }
     /// Mixes a text in.
@@ -89,7 +92,7 @@ impl Hash {
     /// The hash.
     pub fn finish(self) -> u64 {
         let [a, b, c, d] = self.0;
-        mixed(mixed(a ^ LANE[3], b ^ LANE[0]) ^ c, mixed(c ^ LANE[1], d ^ LANE[2]) ^ a)
+        mixed(mixed(a ^ MIX[3], b ^ MIX[0]) ^ c, mixed(c ^ MIX[1], d ^ MIX[2]) ^ a)
     }
 }
 

@@ -156,7 +156,7 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
         return Fate::Far;
     }
     let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
-    let nan = job.folds.iter().any(|fold| fold.meets_nan(is_nan, |root| roots[root][0]));
+    let nan = job.meets_nan(is_nan, |root| roots[root][0]);
     if nan {
         tally.first_nan = Some(tally.first_nan.map_or((i as u64, j as u64), |f| f.min((i as u64, j as u64))));
     }

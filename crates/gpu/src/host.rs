@@ -129,7 +129,7 @@ impl<'j> Host<'j> {
             let far = self.is_far(r, i, j);
             let is_nan = |root: usize| (self.parts[root]..self.parts[root + 1]).any(|part| r.at(part, i, j).is_nan());
             let value = |root: usize| r.at(self.parts[root], i, j);
-            let nan = !far && job.folds.iter().any(|fold| fold.meets_nan(is_nan, value));
+            let nan = !far && job.meets_nan(is_nan, value);
             if nan {
                 let cell = (i as u64, j as u64);
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));

@@ -169,7 +169,9 @@ pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(J
 /// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each cell. Asked for before the
 /// edges are made.
 fn grid_bytes(problem: &Problem) -> u64 {
-    let bins = |a: &AxisSpec| a.edges.as_ref().map_or(a.bins.unwrap_or(100), |e| e.len().saturating_sub(1)) as u64;
+    // More bins than there may be are refused by name when the problem is described.
+    let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
+    let bins = |a: &AxisSpec| a.edges.as_ref().map_or(asked(a), |e| e.len().saturating_sub(1)) as u64;
     let of = |f: &FoldSpec| match f {
         FoldSpec::Histogram { axes, .. } => {
             let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bins(a).saturating_mul(EDGE)));

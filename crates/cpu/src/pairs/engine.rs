@@ -491,7 +491,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let lanes = run.start - first..run.end - first;
         let nan_at = |l: usize, s: &Scratch<T>| {
             let is_nan = |root: usize| s.root(root).iter().any(|v| v[l].wide().is_nan());
-            job.folds.iter().any(|fold| fold.meets_nan(is_nan, |root| s.root(root)[0][l].wide()))
+            job.meets_nan(is_nan, |root| s.root(root)[0][l].wide())
         };
         let clean = !self.scratch.all().iter().any(|v| any_nan(v, &lanes));
         if clean && job.near_root.is_none() {

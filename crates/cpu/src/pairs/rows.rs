@@ -218,8 +218,8 @@ impl<T: Real> Rows<T> {
             let Some(id) = ids.get(at).or(ids.last()) else { return };
             let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
             // By block, strip and component: strips of a block follow one another.
-            let to = &mut self.strips[at / lanes * lanes * wide + at % lanes..];
-            row[..wide].iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
+            let first = at / lanes * lanes * wide + at % lanes;
+            row[..wide].iter().enumerate().for_each(|(k, v)| self.strips[first + k * lanes] = T::of(*v));
             let (block, lane) = (at / BLOCK, at % BLOCK);
             let numbers = row[wide..].iter().enumerate();
             numbers.for_each(|(a, v)| self.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v));

@@ -80,7 +80,7 @@ fn tables_packed_by_xz_are_read() {
 #[test]
 fn first_rows_with_a_slip_of_the_pen_are_no_headers() {
     refused("a.csv", b"0x10,1\n2,3\n", Blame::Input, &["line 1", "'0x10'", "header"]);
-    refused("a.csv", b"1,5e\n2,3\n", Blame::Input, &["column 1", "'5e'"]);
+    refused("a.csv", b"1,5e\n2,3\n", Blame::Input, &["column 2", "'5e'"]);
     let scratch = Scratch::new();
     for header in ["id,2019,2020\n1,2,3\n", "1st,2nd,x\n1,2,3\n", ",,\n1,2,3\n", "x,,y\n1,2,3\n"] {
         let table = read(&scratch.file("h.csv", header.as_bytes())).unwrap();

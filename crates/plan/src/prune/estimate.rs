@@ -54,7 +54,7 @@ pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
         return Some(ends_share(job, f, &mut bounds, &y));
     }
     let x = boxes(job, &job.x, Side::X, of_x);
-    let step = x.count.div_ceil(BOXES);
+    let step = x.count.div_ceil(BOXES).max(1);
     let (mut open, mut all) = (0.0, 0.0);
     for b in (0..x.count).step_by(step) {
         bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);

@@ -14,6 +14,11 @@ const WIDER: f64 = 1.0 + 1e-12;
 pub fn reach(job: &Job) -> Option<Reach> {
     let countable = [job.space.n, job.space.m].iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
     let dim = job.x.cols();
+    // A pair of a half space that is folded once belongs to one of its rows alone, and rows without weight to none.
+    let once = |f: &Fold| matches!(f, Fold::Rows(f) if f.once);
+    if job.holes || (job.space.is_half() && job.folds.iter().any(once)) {
+        return None;
+    }
     if !countable || dim == 0 || dim != job.low.dim || dim != job.other().cols() {
         return None;
     }
