@@ -191,6 +191,7 @@ fn networks_count_in_the_memory() {
     let chain = format!("MARKOV\n{n}\n{twos}\n{}\n{scopes}{}", n - 1, "4 1 2 3 4\n".repeat(n - 1));
     f.put("chain.uai", chain.as_bytes());
     for task in ["pr", "mar", "map", "samples"] {
+        let _ = fs::remove_file(f.0.join("c.uai"));
         refused(&f, &["infer", "chain.uai", "--task", task, "-o", "c.uai"], &[1], "the network");
         let done = run(&f.0, &["infer", "chain.uai", "--task", task, "-o", "c.uai", "--memory", "600MiB", "--force"]);
         assert_eq!(done.status, Some(0), "{task}: {}", done.message);

@@ -119,8 +119,8 @@ fn unsuited(job: &Job) -> Option<&'static str> {
 /// The first GPU there is, opened, where it is the faster one by prediction, with all that it takes to begin there; `plan`
 /// learns why, or why not.
 fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Option<gpu::Device>> {
-    // Nobody has answered on a device in less time than it takes to open one.
-    if plan.seconds <= device::OPENING || unsuited(job).is_some() {
+    // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not ask them.
+    if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
         return Ok(None);
     }
     let Some(facts) = first(driver) else { return Ok(None) };
