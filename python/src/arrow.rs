@@ -106,7 +106,7 @@ impl Numbers {
             return Err(PyTypeError::new_err(format!("column '{}': lists of text, not of numbers", field.name())));
         }
         let width = self.width.unwrap_or(0);
-        let rows = if width == 0 { 0 } else { self.items.len() / width };
+        let rows = self.items.len().checked_div(width).unwrap_or(0);
         let single = matches!(of, DataType::Float32 | DataType::Float16);
         let array = match (single, lists) {
             (true, false) => narrow(py, &self.items).into_any(),

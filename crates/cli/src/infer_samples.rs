@@ -35,7 +35,7 @@ pub fn run(
     })?;
     let Answer::Samples(log10, _) = &done.answer else { return Err(impossible()) };
     let end = match form {
-        Form::Json if first => write!(out, "{{\"log10\":{},\"samples\":[]}}\n", Value::from(*log10)),
+        Form::Json if first => writeln!(out, "{{\"log10\":{},\"samples\":[]}}", Value::from(*log10)),
         Form::Json => out.write_all(b"]}\n"),
         Form::Csv | Form::Tsv if first => csv_head(&mut out, network, separator),
         Form::Uai if first => out.write_all(b"SAMPLES\n0\n"),

@@ -79,7 +79,10 @@ fn more_inputs(folder: &Folder) {
     fs::write(folder.path("torus2.uai"), runs::torus(11, 5)).unwrap();
 }
 
-fn all(name: &str, cases: Vec<(&str, &str, Vec<(Change, bool)>)>) {
+/// A command, the suffix of its output, and the changes; with each whether it is refused.
+type Case<'c> = (&'c str, &'c str, Vec<(Change, bool)>);
+
+fn all(name: &str, cases: Vec<Case<'_>>) {
     let folder = Folder::new(&format!("changes-{name}"));
     for (words, suffix, changes) in cases {
         let words = format!("{words} {SLOWLY}");

@@ -81,7 +81,7 @@ fn run(folder: &Path, words: &[&str]) -> Done {
 #[track_caller]
 fn refused(folder: &Folder, words: &[&str], statuses: &[i32], says: &str) {
     let memory = format!("{LIMIT}MiB");
-    let limited = words.iter().any(|w| *w == "--memory") || matches!(words[0], "completions" | "devices");
+    let limited = words.contains(&"--memory") || matches!(words[0], "completions" | "devices");
     let all = if limited { words.to_vec() } else { [words, &["--memory", &memory]].concat() };
     let done = run(&folder.0, &all);
     let shown = format!("{words:?}: {:?}, {} MiB: {}", done.status, done.peak / MIB, done.message);

@@ -11,9 +11,12 @@ use zipfold_cpu::product::{Engine, Fold, Real};
 use zipfold_plan::product::slice::FIXED_BYTES;
 use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
 
+/// Takes the name of a phase and its predicted seconds.
+type Told = dyn Fn(&str, f64) + Send + Sync;
+
 /// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take (0 where nobody knows).
 #[derive(Clone)]
-pub struct Listener(std::sync::Arc<dyn Fn(&str, f64) + Send + Sync>);
+pub struct Listener(std::sync::Arc<Told>);
 
 impl Listener {
     /// Tells `told`.
