@@ -1,5 +1,5 @@
 //! What inference holds beside the tables of its contraction: the network, its simplification, the plan, the answer.
-//! Measured on chains, stars and grids of 10⁵ variables, and rounded up.
+//! Estimates from the sizes of the structures, rounded up; a test holds chains of 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
 
 use zipfold_core::factor::Network;
 use zipfold_plan::product::{Pass, Reduced};
