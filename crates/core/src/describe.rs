@@ -150,7 +150,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     });
     let folds = weighed.collect::<Result<_>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
-    let space = space(problem, &data, symmetric)?;
+    let space = space(problem, &data, symmetric, holes.any())?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
@@ -459,7 +459,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
 }
 
 /// The cells: as asked, or what the folds suggest.
-fn space(problem: &Problem, data: &Data, symmetric: bool) -> Result<Space> {
+fn space(problem: &Problem, data: &Data, symmetric: bool, holes: bool) -> Result<Space> {
     let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Cells::Cross), true) => Cells::Cross,
@@ -471,6 +471,12 @@ fn space(problem: &Problem, data: &Data, symmetric: bool) -> Result<Space> {
         (None, false) => natural_cells(&problem.folds[0], symmetric),
     };
     let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
+    if half && !symmetric && holes {
+        let e = Error::input("expected a weight for every row where half of the cells stand for all, got NaN");
+        return Err(e
+            .at("weights")
+            .remedy("leave out these rows, or visit all cells: cells = \"ordered\" (--ordered)"));
+    }
     if half && !symmetric {
         let e =
             Error::request("the value changes when x and y change places, so half of the cells do not stand for all");

@@ -178,7 +178,9 @@ impl Table {
             return Err(Error::input(format!("a column and an attribute are both named '{twice}'")));
         }
         names.extend_from_slice(own);
+        let texts = self.texts().iter().copied().chain(attributes.texts().iter().map(|k| k + self.cols)).collect();
         self.names = Some(names.into());
+        self = self.with_texts(texts);
         self.attributes = Some(Arc::new(attributes));
         Ok(self)
     }

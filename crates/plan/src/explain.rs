@@ -156,9 +156,10 @@ fn pruning(job: &Job, plan: &Plan) -> String {
     };
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
         (true, _) => {
-            let by = match plan.prune.mesh {
-                Some(mesh) => format!("on, by a grid with {} cells to the last edge", mesh.parts),
-                None => "on, by bounds of groups of rows".into(),
+            let by = match (plan.prune.mesh, plan.prune.grid) {
+                (_, Some(_)) => "on, by a grid of cells".into(),
+                (Some(mesh), None) => format!("on, by a mesh with {} cells to the last edge", mesh.parts),
+                (None, None) => "on, by bounds of groups of rows".into(),
             };
             by + &plan
                 .prune
@@ -167,7 +168,7 @@ fn pruning(job: &Job, plan: &Plan) -> String {
                 .unwrap_or_default()
         }
         (false, true) => match plan.prune.evaluated {
-            Some(share) if share > 0.999 => "off: a grid would still have to evaluate all pairs".into(),
+            Some(share) if share > 0.999 => "off: bounds would leave all pairs to evaluate".into(),
             Some(share) => {
                 format!("off: {} of the pairs would be left to evaluate, which does not pay", expected(share))
             }

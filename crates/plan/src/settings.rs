@@ -19,7 +19,11 @@ const fn of(key: &'static str, values: &'static str, about: &'static str) -> Set
 /// Every plan choice: first those of any machine, then those of devices.
 pub const ALL: &[Setting] = &[
     of("prune", "auto, on, off", "whether bounds leave out pairs that cannot matter"),
-    of("mesh", "auto, off, 1 to 64", "cells of the mesh of a short histogram, to its last edge"),
+    of(
+        "mesh",
+        "auto, off, 1 to 64",
+        "cells of the mesh of a short histogram, to its last edge; off: no grid of cells either",
+    ),
     of("family", "points, screen, dense, jit, vm", "which kernels compute the pairs"),
     of("isa", "plain, avx2, avx512, neon", "the instruction set, up to what the machine has"),
     of("tile.rows", "a number", "rows of a tile"),

@@ -204,11 +204,14 @@ impl Histogram {
     }
     /// Puts the pairs that one of several axes leaves out over all of them, where they were counted by axis.
     pub fn gather_outside(&self, counts: &mut [u64]) {
-        let outside: u64 = (0..counts.len()).filter(|cell| !self.inside(*cell)).map(|cell| counts[cell]).sum();
-        if self.axes.len() > 1 {
-            (0..counts.len()).filter(|cell| !self.inside(*cell)).for_each(|cell| counts[cell] = 0);
-            counts[self.cells() - 1] = outside;
+        if self.axes.len() == 1 {
+            return;
         }
+        let mut outside = 0;
+        for cell in (0..counts.len()).filter(|cell| !self.inside(*cell)) {
+            outside += std::mem::take(&mut counts[cell]);
+        }
+        counts[self.cells() - 1] = outside;
     }
     /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
     #[inline]

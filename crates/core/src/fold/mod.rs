@@ -115,16 +115,22 @@ impl Fold {
             Fold::Extremes(f) => State::Extremes(ExtremesState::new(f)),
         }
     }
+    /// The roots whose values the fold takes.
+    pub fn roots(&self) -> impl Iterator<Item = usize> + '_ {
+        let (few, axes, many): ([Option<usize>; 2], &[Axis], &[usize]) = match self {
+            Fold::Matrix { root } | Fold::Condensed { root } => ([Some(*root), None], &[], &[]),
+            Fold::Rows(f) => ([Some(f.root), None], &[], &[]),
+            Fold::Nearest(f) => ([Some(f.root), None], &[], &[]),
+            Fold::Histogram(f) => ([None; 2], &f.axes, &[]),
+            Fold::Select(f) => ([Some(f.root), f.value], &[], &[]),
+            Fold::Extremes(f) => ([None; 2], &[], &f.roots),
+        };
+        few.into_iter().flatten().chain(axes.iter().map(|axis| axis.root)).chain(many.iter().copied())
+    }
     /// Whether a NaN among the values of a pair reaches the fold: one of several axes that leaves the pair out hides it.
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
-        match self {
-            Fold::Matrix { root } | Fold::Condensed { root } => is_nan(*root),
-            Fold::Rows(f) => is_nan(f.root),
-            Fold::Nearest(f) => is_nan(f.root),
-            Fold::Histogram(f) => f.axes.iter().any(|axis| is_nan(axis.root)) && !f.leaves_out(value),
-            Fold::Select(f) => is_nan(f.root) || f.value.is_some_and(is_nan),
-            Fold::Extremes(f) => f.roots.iter().any(|root| is_nan(*root)),
-        }
+        let hidden = |value| matches!(self, Fold::Histogram(f) if f.leaves_out(value));
+        self.roots().any(is_nan) && !hidden(value)
     }
     /// Bytes of the state for `n` × `m` rows (of `select`: before any match).
     pub fn bytes(&self, n: usize, m: usize) -> u64 {

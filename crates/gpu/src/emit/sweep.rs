@@ -356,9 +356,12 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
         let limit = super::expression::literal(limit, Precision::F64);
         let _ = writeln!(out, "if (!({} <= {limit})) {{ far++; continue; }}", n[0]);
     }
-    let tests: Vec<String> = roots
-        .iter()
-        .flat_map(|r| if let RootText::Numbers(n) = r { n.clone() } else { vec![] })
+    let mut used: Vec<usize> = job.folds.iter().flat_map(Fold::roots).chain(job.near_root).collect();
+    used.sort_unstable();
+    used.dedup();
+    let tests: Vec<String> = used
+        .into_iter()
+        .flat_map(|at| if let RootText::Numbers(n) = &roots[at] { n.clone() } else { vec![] })
         .map(|n| format!("{n} != {n}"))
         .collect();
     let skip = if job.nan == NanPolicy::Skip { "nan++; continue;" } else { "" };

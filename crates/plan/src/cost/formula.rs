@@ -36,7 +36,7 @@ const fn call(calls: [f64; 2]) -> Mix {
     Mix { plain: 0.0, divisions: 0.0, calls }
 }
 
-/// Operations of a minimum image of one component, in boxes with right angles and in oblique ones.
+/// Operations of a minimum image of one component, in boxes with right angles and in oblique ones (the latter an estimate).
 const IMAGE: Mix = plain(5.0);
 const OBLIQUE: Mix = plain(50.0);
 

@@ -38,7 +38,10 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
     for axis in &h.axes {
         let (id, ends) = (job.low.formula.roots[axis.root], [axis.compared[0], axis.compared[axis.bins()]]);
-        limits.at_most(id, ends[1]);
+        // A value that is NaN is not over.
+        if limits.is_number(id) {
+            limits.at_most(id, ends[1]);
+        }
         if let (true, Some(k)) = (h.axes.len() > 1, limits.component(id)) {
             limits.limit(k, ends[0].abs().max(ends[1].abs()));
         }
@@ -70,11 +73,16 @@ fn of_conditions(job: &Job) -> Option<Reach> {
 fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     let formula = &job.low.formula;
     let is_zero = |id: Id| formula.constant(id) == Some(0.0);
+    // Numbers beside the components may be anything.
+    let is_coordinate = |id: Id| match formula.node(id) {
+        Node::Row(_) => true,
+        Node::At(_, k) => (*k as usize) < job.low.dim,
+        _ => false,
+    };
     let is_finite = |id: Id| match formula.node(id) {
-        Node::Delta | Node::DeltaAt(_) | Node::Row(_) | Node::At(..) => true,
-        Node::Binary(Binary::Sub, a, b) => {
-            [a, b].iter().all(|id| matches!(formula.node(**id), Node::Row(_) | Node::At(..)))
-        }
+        Node::Delta | Node::DeltaAt(_) => true,
+        Node::Binary(Binary::Sub, a, b) => is_coordinate(*a) && is_coordinate(*b),
+        _ if is_coordinate(id) => true,
         _ => formula.constant(id).is_some_and(f64::is_finite),
     };
     match formula.node(id) {
@@ -185,6 +193,31 @@ impl<'j> Limits<'j> {
             self.reach.length = self.reach.length.min(most);
         }
         (0..self.job.low.dim).for_each(|k| self.limit(k, most));
+    }
+    /// Whether a value is a number for any coordinates that are: infinite at worst.
+    fn is_number(&self, id: Id) -> bool {
+        let constant = |id: Id| self.job.low.formula.constant(id);
+        match self.node(id) {
+            Node::Delta | Node::DeltaAt(_) | Node::Row(_) => true,
+            Node::At(_, k) => (*k as usize) < self.job.low.dim,
+            Node::Unary(Unary::Neg | Unary::Abs, a) => self.is_number(*a),
+            Node::Unary(Unary::Sqrt, a) => self.is_number(*a) && self.is_magnitude(*a),
+            Node::Binary(Binary::Sub, a, b) => {
+                [a, b].iter().all(|id| matches!(self.node(**id), Node::Row(_) | Node::At(..)) && self.is_number(**id))
+            }
+            Node::Binary(Binary::Mul, a, b) if a == b => self.is_number(*a),
+            Node::Binary(Binary::Mul, a, b) => [(a, b), (b, a)].iter().any(|(a, factor)| {
+                constant(**factor).is_some_and(|c| c.is_finite() && c != 0.0) && self.is_number(**a)
+            }),
+            Node::Binary(Binary::Div, a, b) => {
+                constant(*b).is_some_and(|c| c.is_finite() && c != 0.0) && self.is_number(*a)
+            }
+            Node::Binary(Binary::Add, a, b) => [a, b].iter().all(|id| self.is_number(**id) && self.is_magnitude(**id)),
+            Node::Binary(Binary::Max | Binary::Min, a, b) => self.is_number(*a) && self.is_number(*b),
+            Node::Reduce(Reduce::Sum, body) => self.is_number(*body) && self.is_magnitude(*body),
+            Node::Reduce(Reduce::Max | Reduce::Min, body) => self.is_number(*body),
+            _ => constant(id).is_some_and(f64::is_finite),
+        }
     }
     /// Whether a value is never below zero.
     fn is_magnitude(&self, id: Id) -> bool {

@@ -135,7 +135,7 @@ fn formulas_wanted() -> (usize, u64) {
 /// Random formulas, fifty a kernel.
 #[test]
 #[ignore = "needs opencl"]
-fn random_formulas_have_the_bits_of_the_oracle() {
+fn random_formulas_on_the_device_have_the_bits_of_the_oracle() {
     let (wanted, _turn) = device();
     let Wanted::Device(runtime, index) = wanted else { return };
     let device = zipfold::gpu::open(runtime, index).unwrap();

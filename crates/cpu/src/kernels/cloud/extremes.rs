@@ -3,7 +3,7 @@
 
 use super::measure::{Extent, by_form, least, most, slacks, values};
 use super::within::Found;
-use super::{Cloud, Cut, FAN, LEAF, Measure, live};
+use super::{Cloud, Cut, FAN, LEAF, Measure, live, meets};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -158,20 +158,13 @@ impl Extremes<'_> {
                 let at = first + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 match level {
-                    0 if self.meets(&rows, at) => found.leaves.push(at as u32),
+                    0 if meets(self.cut, &self.cols, &rows, at) => found.leaves.push(at as u32),
                     0 => {}
                     _ => open.push((level - 1, at * FAN)),
                 }
             }
         }
         found.gather(&self.y.levels[0], D);
-    }
-    /// Whether a row of a group may look at a column of a leaf.
-    #[inline(always)]
-    fn meets(&self, rows: &Range<usize>, leaf: usize) -> bool {
-        let cols = leaf * LEAF..(leaf + 1) * LEAF;
-        let behind = matches!(self.cut, Cut::Above | Cut::From) && cols.end <= rows.start;
-        cols.start < self.cols.end && cols.end > self.cols.start && !behind
     }
     #[inline(always)]
     fn row<S: Lanes<f64>, const D: usize, const F: u8, const L: bool>(

@@ -192,3 +192,11 @@ fn live(cut: Cut, row: usize, cols: &Range<usize>, first: usize) -> u32 {
     }
     lanes
 }
+
+/// Whether a row of a group may look at a column of leaf number `leaf`.
+#[inline(always)]
+fn meets(cut: Cut, cols: &Range<usize>, rows: &Range<usize>, leaf: usize) -> bool {
+    let mine = leaf * LEAF..(leaf + 1) * LEAF;
+    let behind = matches!(cut, Cut::Above | Cut::From) && mine.end <= rows.start;
+    mine.start < cols.end && mine.end > cols.start && !behind
+}

@@ -1,7 +1,7 @@
 //! The pairs whose value is at most a limit: leaves for a group of rows, then for each row, then their points.
 
 use super::measure::{Extent, by_form, least, slacks, values};
-use super::{Cloud, Cut, FAN, LEAF, Level, Measure, live};
+use super::{Cloud, Cut, FAN, LEAF, Level, Measure, live, meets};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
 
@@ -91,20 +91,13 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
                 let at = first + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 match level {
-                    0 if self.meets(&rows, at) => found.leaves.push(at as u32),
+                    0 if meets(self.cut, &self.cols, &rows, at) => found.leaves.push(at as u32),
                     0 => {}
                     _ => open.push((level - 1, at * FAN)),
                 }
             }
         }
         found.gather(&self.y.levels[0], D);
-    }
-    /// Whether a row of a group may look at a column of a leaf.
-    #[inline(always)]
-    fn meets(&self, rows: &Range<usize>, leaf: usize) -> bool {
-        let cols = leaf * LEAF..(leaf + 1) * LEAF;
-        let behind = matches!(self.cut, Cut::Above | Cut::From) && cols.end <= rows.start;
-        cols.start < self.cols.end && cols.end > self.cols.start && !behind
     }
     #[inline(always)]
     fn row<S: Lanes<f64>, const D: usize, const F: u8>(

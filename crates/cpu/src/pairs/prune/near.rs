@@ -57,7 +57,7 @@ impl<'j> Near<'j> {
             grid.order().iter().enumerate().for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
         }
         let space = prune::walked(job, plan.prune);
-        let limit = job.near_root.zip(job.space.near.map(|near| near * near));
+        let limit = job.near_root.zip(job.space.near_square());
         Some(Near { job, space, isa: plan.isa, program, code, x, y, grid, ranks, limit })
     }
     /// An evaluator with room for some rows of x, and for blocks of rows of y.
