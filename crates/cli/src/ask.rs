@@ -190,9 +190,8 @@ pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         let e = Error::request("a join needs two tables");
         return Err(e.remedy("give the second, or --self for pairs i < j of the first"));
     }
-    let unused = [("--metric", args.pair.metric.is_some()), ("--pair", args.pair.pair.is_some())];
-    if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {
-        let e = Error::request("a join is asked for by its condition; it has no value of a pair").at(*option);
+    if args.pair.pair.is_some() {
+        let e = Error::request("a join finds pairs by its condition, and has no formula beside it").at("--pair");
         return Err(e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match"));
     }
     let fold = FoldSpec::Select { predicate: args.predicate.clone(), value: args.value.clone(), join: kind };

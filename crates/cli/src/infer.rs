@@ -93,7 +93,9 @@ pub fn run(args: InferArgs) -> Result<()> {
     if done.answer == Answer::Impossible && ready.task != Task::Pr {
         return Err(impossible());
     }
-    done.warnings.iter().for_each(|w| warning(&shown(w)));
+    if !args.run.json {
+        done.warnings.iter().for_each(|w| warning(&shown(w)));
+    }
     let outputs = write(&args, &ready, &done)?;
     ready.settings.checkpoint.iter().for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
     let total = start.elapsed().as_secs_f64();
@@ -114,7 +116,7 @@ pub fn run(args: InferArgs) -> Result<()> {
 /// Whether the answer is written as it is found: samples are, but for tables, which are cut, and reports alone.
 fn streams(args: &InferArgs, ready: &Prepared) -> bool {
     let report_alone = args.run.json && args.run.output.is_none();
-    matches!(ready.task, Task::Samples(_)) && ready.form != Form::Table && !report_alone
+    matches!(ready.task, Task::Samples(_)) && ready.form != Form::Table && !report_alone && args.run.report.is_none()
 }
 
 fn options(args: &InferArgs) -> OutputOptions {
@@ -283,7 +285,12 @@ fn settings(args: &InferArgs) -> Result<Settings> {
 fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
     let output = args.run.output.as_deref().filter(|o| *o != "-")?;
     let path = format!("{output}.zipfold-resume").into();
-    Some(Checkpoint { path, every: Duration::from_secs_f64(every.min(1e6)), resume: args.run.resume })
+    Some(Checkpoint {
+        path,
+        every: Duration::from_secs_f64(every.min(1e6)),
+        resume: args.run.resume,
+        warnings: Default::default(),
+    })
 }
 
 /// The task, and the variables that the answer is for where it has them all.

@@ -115,6 +115,8 @@ impl Phases {
         for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
             // A signal that cannot be caught ends the run as usual, with the line on the screen.
             let _ = signal_hook::flag::register_usize(signal, stopped.clone(), status);
+            // Once the line is gone, signals do what they did before.
+            let _ = signal_hook::flag::register_conditional_default(signal, end.clone());
         }
         let (seen, done) = (phase.clone(), end.clone());
         let thread = std::thread::spawn(move || draw(&seen, &done, &stopped));

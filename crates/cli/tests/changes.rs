@@ -2,6 +2,7 @@
 //! of a run that saw only what is there now.
 #![cfg(unix)]
 
+mod command;
 mod runs;
 
 use runs::{Folder, SLOWLY, all_same, inputs};
@@ -41,14 +42,14 @@ fn refused(folder: &Folder, words: &str, suffix: &str, change: &Change) -> bool 
         }
     }
     folder.clear("fresh.");
-    let again = folder.run(&format!("{words} -o {out} --resume"));
+    let again = folder.output(&format!("{words} -o {out} --resume"));
     if !again.status.success() {
         let message = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(matches!(again.status.code(), Some(1 | 2)) && !message.contains("panicked"), "{words}: {message}");
         assert!(folder.results("out.").is_empty());
         return true;
     }
-    let fresh = folder.run(&format!("{words} -o fresh.{suffix}"));
+    let fresh = folder.output(&format!("{words} -o fresh.{suffix}"));
     assert!(fresh.status.success(), "{words}: {}", String::from_utf8_lossy(&fresh.stderr));
     assert!(all_same(folder, "out.", "fresh."), "{words}: neither refused nor right");
     false
@@ -213,7 +214,7 @@ fn shares_of_other_data_or_questions_do_not_merge() {
     let first = |words: &str| folder.finish(&format!("{words} --shard 1/2 -o 1.part --force")).as_secs();
     let second = |words: &str| folder.finish(&format!("{words} --shard 2/2 -o 2.part --force"));
     let merge = |what: &str, word: &str| {
-        let done = folder.run("merge 1.part 2.part -o m.csv --force");
+        let done = folder.output("merge 1.part 2.part -o m.csv --force");
         let message = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.code() == Some(2) && message.contains(word), "{what}: {message}");
     };

@@ -1,6 +1,7 @@
 //! Outputs, temporaries and what killed runs leave: nothing of others is touched, nothing of ours stays.
 #![cfg(unix)]
 
+mod command;
 mod runs;
 
 use runs::{Folder, SLOWLY, inputs};
@@ -34,7 +35,7 @@ fn links_in_the_place_of_unfinished_files_are_not_followed() {
         (".t.MAR.0.zipfold-partial", "infer torus.uai --task pr -o t.MAR"),
     ] {
         symlink("precious", folder.path(link)).unwrap();
-        let done = folder.run(words);
+        let done = folder.output(words);
         assert!(matches!(done.status.code(), Some(0 | 2)), "{words}: {}", String::from_utf8_lossy(&done.stderr));
         assert_eq!(fs::read_to_string(folder.path("precious")).unwrap(), "precious", "{words}");
         assert!(folder.path(link).is_symlink(), "{words}");
@@ -72,7 +73,7 @@ fn a_replaced_file_keeps_its_rights_and_a_pipe_or_device_stays() {
     says(&done, 0, "");
     assert!(fs::metadata(folder.path("q.npy")).unwrap().file_type().is_fifo());
     symlink("nothing", folder.path("dangling.csv")).unwrap();
-    says(&folder.run("hist a.csv --bins 2 --range 0 1 -o dangling.csv"), 2, "exists");
+    says(&folder.output("hist a.csv --bins 2 --range 0 1 -o dangling.csv"), 2, "exists");
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn a_checkpoint_that_cannot_be_written_ends_nothing() {
     folder.finish(&format!("{words} -o right.npz"));
     // A folder stands where the checkpoint would.
     fs::create_dir(folder.path("out.npz.zipfold-resume")).unwrap();
-    let done = folder.run(&format!("{words} -o out.npz"));
+    let done = folder.output(&format!("{words} -o out.npz"));
     says(&done, 0, "no checkpoint");
     let message = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(message.matches("no checkpoint").count(), 1, "{message}");
@@ -138,20 +139,20 @@ fn files_that_are_no_partial_results_are_refused() {
     inputs(&folder);
     let sparse = fs::File::create(folder.path("big.part")).unwrap();
     sparse.set_len(15 << 40).unwrap_or_else(|_| sparse.set_len(1 << 40).unwrap());
-    says(&folder.run("merge big.part"), 2, "no partial result");
+    says(&folder.output("merge big.part"), 2, "no partial result");
     // One that says the right things about itself, but is larger than memory.
     let size = sparse.metadata().unwrap().len();
     let head = [b"ZFPART\0\x07".as_slice(), &(size - 24).to_le_bytes()].concat();
     std::os::unix::fs::FileExt::write_all_at(&sparse, &head, 0).unwrap();
-    says(&folder.run("merge big.part"), 1, "memory");
+    says(&folder.output("merge big.part"), 1, "memory");
     fs::rename(folder.path("big.part"), folder.path("h.csv.zipfold-resume")).unwrap();
-    says(&folder.run("hist a.csv --bins 2 --range 0 1 -o h.csv --resume"), 1, "memory");
+    says(&folder.output("hist a.csv --bins 2 --range 0 1 -o h.csv --resume"), 1, "memory");
     let words = format!("knn big.csv -k 4 {SLOWLY}");
     assert!(folder.end_midway(&words, "out.npz", "-TERM"));
-    says(&folder.run("merge out.npz.zipfold-resume"), 2, "checkpoint of a run that has not ended");
-    says(&folder.run("merge a.csv"), 2, "no partial result");
+    says(&folder.output("merge out.npz.zipfold-resume"), 2, "checkpoint of a run that has not ended");
+    says(&folder.output("merge a.csv"), 2, "no partial result");
     fs::write(folder.path("empty.part"), "").unwrap();
-    says(&folder.run("merge empty.part"), 2, "no partial result");
+    says(&folder.output("merge empty.part"), 2, "no partial result");
 }
 
 #[test]
@@ -160,12 +161,12 @@ fn options_without_a_use_are_refused() {
     inputs(&folder);
     folder.finish("hist a.csv --bins 2 --range 0 1 --shard 1/1 -o 1.part");
     for option in ["--shard 1/2", "--resume", "--device cuda"] {
-        says(&folder.run(&format!("merge 1.part -o m.csv {option}")), 2, "a merge has no use for it");
+        says(&folder.output(&format!("merge 1.part -o m.csv {option}")), 2, "a merge has no use for it");
     }
-    says(&folder.run("join a.csv --self --where 'x[0] < y[0]' --metric cityblock --ordered"), 2, "--metric");
+    says(&folder.output("join a.csv --self --where 'x[0] < y[0]' --metric cityblock --ordered"), 2, "--metric");
     for name in ["x.csv", "x.npz", "x.parquet", "x.csv.gz"] {
         says(
-            &folder.run(&format!("hist a.csv --bins 2 --range 0 1 --shard 1/2 -o {name}")),
+            &folder.output(&format!("hist a.csv --bins 2 --range 0 1 --shard 1/2 -o {name}")),
             2,
             "a share is a partial result",
         );
@@ -183,7 +184,7 @@ fn a_hash_in_a_problem_is_that_of_its_data() {
         fs::write(folder.path("p.toml"), text).unwrap();
     };
     problem("00");
-    says(&folder.run("run p.toml -q"), 2, "the problem asks for 00");
+    says(&folder.output("run p.toml -q"), 2, "the problem asks for 00");
     let mut told = folder.command("hist w.csv --weights w --bins 2 --range 0 2 --json -o h.csv");
     let text = String::from_utf8(told.stdout(Stdio::piped()).output().unwrap().stdout).unwrap();
     let hash = text.split("\"hash\":\"").nth(1).unwrap()[..16].to_string();
@@ -192,5 +193,5 @@ fn a_hash_in_a_problem_is_that_of_its_data() {
     let hashed = fs::read_to_string(folder.path("w.csv")).unwrap();
     folder.table("w.csv", "x,y,z,w", 1500, 99);
     assert_ne!(hashed, fs::read_to_string(folder.path("w.csv")).unwrap());
-    says(&folder.run("run p.toml -q"), 2, "the data have the hash");
+    says(&folder.output("run p.toml -q"), 2, "the data have the hash");
 }

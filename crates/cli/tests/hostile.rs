@@ -1,9 +1,12 @@
 //! Requests and files that ask for more than there is: refused near `--memory`, quietly, and without an abort.
 #![cfg(target_os = "linux")]
 
+mod command;
+
+use command::Folder;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,34 +15,21 @@ const MIB: u64 = 1 << 20;
 const LIMIT: u64 = 64;
 const ITSELF: u64 = 32;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("zipfold-hostile-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("two.csv"), "0,0\n1,1\n").unwrap();
-        fs::write(path.join("one.uai"), "MARKOV\n1\n2\n1\n1 0\n2\n1 2\n").unwrap();
-        Folder(path)
-    }
-    fn put(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.0.join(name), bytes).unwrap();
-    }
-    fn gzip(&self, name: &str, start: &[u8], piece: &[u8], times: usize, end: &[u8]) {
-        let file = fs::File::create(self.0.join(name)).unwrap();
-        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::best());
-        encoder.write_all(start).unwrap();
-        (0..times).for_each(|_| encoder.write_all(piece).unwrap());
-        encoder.write_all(end).unwrap();
-        encoder.finish().unwrap();
-    }
+/// A folder with a table and a network that are in order.
+fn folder(name: &str) -> Folder {
+    Folder::new(&format!("hostile-{name}"))
+        .with("two.csv", "0,0\n1,1\n")
+        .with("one.uai", "MARKOV\n1\n2\n1\n1 0\n2\n1 2\n")
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Packs `start`, `piece` so many times, and `end`.
+fn gzip(folder: &Folder, name: &str, start: &[u8], piece: &[u8], times: usize, end: &[u8]) {
+    let file = fs::File::create(folder.path(name)).unwrap();
+    let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+    encoder.write_all(start).unwrap();
+    (0..times).for_each(|_| encoder.write_all(piece).unwrap());
+    encoder.write_all(end).unwrap();
+    encoder.finish().unwrap();
 }
 
 /// What a run of the command came to.
@@ -96,15 +86,15 @@ fn refused(folder: &Folder, words: &[&str], statuses: &[i32], says: &str) {
 
 #[test]
 fn files_that_unpack_to_much_are_refused_near_the_limit() {
-    let f = Folder::new("unpack");
+    let f = folder("unpack");
     let lines = b"a\n".repeat(1 << 19);
-    f.gzip("quoted.csv.gz", b"x,y\n1,\"", &lines, 300, b"\"\n");
-    f.gzip("commas.csv.gz", b"", &[b','; 1 << 20], 60, b"\n");
-    f.gzip("edges.csv.gz", b"", &b"0\n".repeat(1 << 19), 100, b"");
-    f.gzip("points.xyz.gz", b"20000000\nc\n", &b"O 0 0 0\n".repeat(1 << 17), 150, b"");
-    f.gzip("comment.xyz.gz", b"1\n", &[0xff; 1 << 20], 63, b"\nO 0 0 0\n");
-    f.gzip("blank.txt.gz", b"", &[b'\n'; 1 << 20], 3000, b"");
-    f.gzip("net.uai.gz", b"MARKOV\n1\n2\n0\n", &[b' '; 1 << 20], 200, b"");
+    gzip(&f, "quoted.csv.gz", b"x,y\n1,\"", &lines, 300, b"\"\n");
+    gzip(&f, "commas.csv.gz", b"", &[b','; 1 << 20], 60, b"\n");
+    gzip(&f, "edges.csv.gz", b"", &b"0\n".repeat(1 << 19), 100, b"");
+    gzip(&f, "points.xyz.gz", b"20000000\nc\n", &b"O 0 0 0\n".repeat(1 << 17), 150, b"");
+    gzip(&f, "comment.xyz.gz", b"1\n", &[0xff; 1 << 20], 63, b"\nO 0 0 0\n");
+    gzip(&f, "blank.txt.gz", b"", &[b'\n'; 1 << 20], 3000, b"");
+    gzip(&f, "net.uai.gz", b"MARKOV\n1\n2\n0\n", &[b' '; 1 << 20], 200, b"");
     let names: String = (0..2_000_000).map(|i| format!("c{i},")).collect();
     f.put("names.csv", format!("{names}z\n{}1\n", "1,".repeat(2_000_000)).as_bytes());
     let range = ["--bins", "2", "--range", "0", "1"];
@@ -120,7 +110,7 @@ fn files_that_unpack_to_much_are_refused_near_the_limit() {
 
 #[test]
 fn endless_and_sparse_files_are_refused_near_the_limit() {
-    let f = Folder::new("endless");
+    let f = folder("endless");
     for name in ["zero.csv", "zero.npy", "zero.uai", "zero.toml", "zero.json", "zero.part"] {
         std::os::unix::fs::symlink("/dev/zero", f.0.join(name)).unwrap();
     }
@@ -148,7 +138,7 @@ fn endless_and_sparse_files_are_refused_near_the_limit() {
 
 #[test]
 fn requests_beyond_all_measure_are_refused() {
-    let f = Folder::new("measure");
+    let f = folder("measure");
     let range = ["--range", "0", "1"];
     for bins in ["30000000", "100000000", "18446744073709551615"] {
         refused(&f, &[&["hist", "two.csv", "--bins", bins][..], &range].concat(), &[1, 2], "");
@@ -164,7 +154,7 @@ fn requests_beyond_all_measure_are_refused() {
 
 #[test]
 fn samples_are_not_held() {
-    let f = Folder::new("samples");
+    let f = folder("samples");
     for name in ["s.csv", "s.json", "s.SAMPLES"] {
         let done = run(
             &f.0,
@@ -184,7 +174,7 @@ fn samples_are_not_held() {
 
 #[test]
 fn networks_count_in_the_memory() {
-    let f = Folder::new("chain");
+    let f = folder("chain");
     let n = 200_000;
     let twos = vec!["2"; n].join(" ");
     let scopes: String = (0..n - 1).map(|i| format!("2 {i} {}\n", i + 1)).collect();
@@ -201,7 +191,7 @@ fn networks_count_in_the_memory() {
 
 #[test]
 fn evidence_that_cannot_be_has_a_status_of_its_own() {
-    let f = Folder::new("impossible");
+    let f = folder("impossible");
     f.put("n.uai", b"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 0 0 1\n");
     f.put("n.evid", b"2 0 0 1 1\n");
     for task in ["mar", "map", "samples", "sum"] {
@@ -222,7 +212,7 @@ fn evidence_that_cannot_be_has_a_status_of_its_own() {
 
 #[test]
 fn messages_hold_no_control_characters_of_files() {
-    let f = Folder::new("controls");
+    let f = folder("controls");
     let hostile = "a\u{1b}]0;x\u{7}\u{9b}31m\u{202e}";
     let long = "n".repeat(200_000);
     f.put("h.csv", format!("{hostile},b\n1,2\n3,x\n").as_bytes());
@@ -252,7 +242,7 @@ fn messages_hold_no_control_characters_of_files() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
-    let f = Folder::new("pipes");
+    let f = folder("pipes");
     for words in [
         "completions bash",
         "infer one.uai --json -o j.MAR --force",
@@ -322,7 +312,7 @@ impl Random {
 
 #[test]
 fn damaged_files_are_answered_or_refused() {
-    let f = Folder::new("fuzz");
+    let f = folder("fuzz");
     let table = b"x,y,z\n0.1,0.2,0.3\n1,2,3\n\"4\",5,6\n".to_vec();
     let problem = b"schema = 1\nx = { name = \"two.csv\" }\n[pair]\nmetric = \"euclidean\"\n[[folds]]\nkind = \"histogram\"\naxes = [{ bins = 3, range = [0.0, 2.0] }]\n";
     let bif = b"network a { }\nvariable v { type discrete [ 2 ] { s, t }; }\nprobability ( v ) { table 0.5, 0.5; }\n";

@@ -4,6 +4,7 @@
 //! `ZIPFOLD_LONG=1` kills each fifty times, and the matrix of 30 000 points under `--memory 256MiB` too.
 #![cfg(unix)]
 
+mod command;
 mod runs;
 
 use runs::{Folder, Form, Random, SLOWLY, all_same, forms, inputs};

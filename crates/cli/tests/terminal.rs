@@ -58,7 +58,6 @@ fn errors_have_colours_where_people_read_them() {
 }
 
 #[test]
-#[ignore = "needs script"]
 fn figures_are_for_people() {
     let folder = Folder::new("terminal-figures").with("a.csv", points(1000)).with_copy("docs/asia.bif", "asia.bif");
     let told = folder.run("hist a.csv --range 0 110 --bins 10 -o h.csv").ok().err;

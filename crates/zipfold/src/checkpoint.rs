@@ -68,6 +68,9 @@ impl<'a> Keeper<'a> {
         all: &Places<T>,
         merged: &mut Partial,
     ) -> Result<()> {
+        if self.run.checkpoint.is_none() {
+            return Ok(());
+        }
         all.sync()?;
         self.keep(job, tiles, all, merged)
     }
@@ -76,6 +79,6 @@ impl<'a> Keeper<'a> {
         let more = all.record(job, &tiles[self.recorded..merged.tiles_done], self.run)?;
         merged.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         self.recorded = merged.tiles_done;
-        partial::write(path, merged, true)
+        partial::keep_partial(path, merged)
     }
 }

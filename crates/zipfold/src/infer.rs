@@ -117,8 +117,13 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
         _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
     };
-    out.warnings.extend(row_warning(network));
+    out.warnings.extend(warnings(network, settings));
     Ok(out)
+}
+
+/// What is to be said beside the answer: of the tables, and of checkpoints that could not be written.
+fn warnings(network: &Network, settings: &Settings) -> Vec<String> {
+    row_warning(network).into_iter().chain(settings.checkpoint.iter().flat_map(|c| c.warnings.all())).collect()
 }
 
 /// The checkpoint of one stage of MMAP.
@@ -179,6 +184,7 @@ pub fn samples(
     let _network = budget.reserve(network.bytes(), "the network")?;
     let mut run = Run::new(network, evidence, &Task::Samples(many), settings, &budget)?;
     let start = Instant::now();
+    run.begin();
     let log10 = match (run.reduced.impossible, settings.precision) {
         (true, _) => None,
         (false, Precision::F64) => run.sampled::<f64>(many, &budget, sink)?,
@@ -186,7 +192,7 @@ pub fn samples(
     };
     run.seconds[2] = start.elapsed().as_secs_f64();
     let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
-    let warnings = row_warning(network).into_iter().collect();
+    let warnings = warnings(network, settings);
     Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
 }
 
@@ -251,9 +257,13 @@ impl<'a> Run<'a> {
             Precision::F32 => self.execute::<f32>(task),
         }
     }
+    /// Tells that the contraction begins.
+    fn begin(&self) {
+        self.settings.tell("contraction", self.plan.as_ref().map_or(0.0, |plan| plan.prediction.seconds));
+    }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
-        self.settings.tell("contraction", self.plan.as_ref().map_or(0.0, |plan| plan.prediction.seconds));
+        self.begin();
         let budget = self.budget;
         let answer = if self.reduced.impossible {
             Answer::Impossible

@@ -16,7 +16,6 @@ mod footprint;
 pub mod identity;
 pub mod library;
 pub mod matches;
-mod notes;
 pub mod partial;
 mod places;
 pub mod pool;

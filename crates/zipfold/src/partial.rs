@@ -252,13 +252,8 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(magic: &[u8; 8], path: &Path, bud
 /// # Errors
 /// `Input` when it is damaged; `Request` when it belongs to another run; `Resource` when it does not fit the budget.
 pub fn read_if_there(path: &Path, identity: &Identity, budget: &Budget) -> Result<Option<Partial>> {
-    match std::fs::symlink_metadata(path) {
-        Err(_) => return Ok(None),
-        Ok(facts) if !facts.is_file() => {
-            let e = Error::request("the checkpoint is a link or no plain file").at(path.to_string_lossy());
-            return Err(e.remedy("remove it, or another name with -o"));
-        }
-        Ok(_) => {}
+    if !is_there(path)? {
+        return Ok(None);
     }
     let partial = read(path, budget).map_err(|e| e.remedy("run it without --resume to start again"))?;
     match identity.difference(&partial.identity) {
@@ -268,6 +263,32 @@ pub fn read_if_there(path: &Path, identity: &Identity, budget: &Budget) -> Resul
         }
         None => Ok(Some(partial)),
     }
+}
+
+/// Whether there is a checkpoint at `path`.
+///
+/// # Errors
+/// `Request` for a link, which would have another file read or replaced, and for what is no plain file.
+pub(crate) fn is_there(path: &Path) -> Result<bool> {
+    match std::fs::symlink_metadata(path) {
+        Err(_) => Ok(false),
+        Ok(facts) if facts.is_file() => Ok(true),
+        Ok(_) => {
+            let e = Error::request("the checkpoint is a link or no plain file").at(path.to_string_lossy());
+            Err(e.remedy("remove it, or another name with -o"))
+        }
+    }
+}
+
+/// Writes the checkpoint `item` at `path`, in the place of an earlier one.
+pub(crate) fn keep(magic: &[u8; 8], path: &Path, item: &impl Serialize) -> Result<()> {
+    is_there(path)?;
+    write_sealed(magic, path, item, true)
+}
+
+/// Keeps `partial` as the checkpoint at `path`.
+pub(crate) fn keep_partial(path: &Path, partial: &Partial) -> Result<()> {
+    keep(MAGIC, path, partial)
 }
 
 /// Folds beyond which no file of a dense result is looked for.

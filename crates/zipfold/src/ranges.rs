@@ -117,8 +117,10 @@ impl Asked {
                 open.push((at, number));
             }
         }
-        // Ranges need no weights.
-        let job = describe(&probe, Data { weights: vec![None; probe.folds.len()], ..data.clone() })?;
+        // Ranges need no weights, but where pairs of rows without one are left out.
+        let skips = problem.nan == NanPolicy::Skip;
+        let weights = if skips { data.weights.clone() } else { vec![None; probe.folds.len()] };
+        let job = describe(&probe, Data { weights, ..data.clone() })?;
         let (mut roots, mut axes): (Vec<usize>, Vec<(usize, usize, usize)>) = (vec![], vec![]);
         for (at, number) in open {
             let Fold::Histogram(h) = &job.folds[at] else { continue };
@@ -128,6 +130,12 @@ impl Asked {
                 roots.len() - 1
             });
             axes.push((at, number, place));
+        }
+        // A pair of which any value is NaN is left out of everything: those that need no range tell, too.
+        for root in job.folds.iter().flat_map(Fold::roots).filter(|_| skips) {
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
         }
         Ok(Some(Asked { job, axes, roots }))
     }
@@ -155,6 +163,10 @@ impl Asked {
                 with(Fold::Rows(fold))
             }
         };
+        // Alone, an extreme knows nothing of NaN in other values.
+        if self.roots.len() > 1 && self.job.nan == NanPolicy::Skip {
+            return Ok(vec![together]);
+        }
         if options.device != crate::device::Wanted::Cpu {
             let ends = |root: &usize| [end(RowOp::Min)(root), end(RowOp::Max)(root)];
             let jobs: Vec<Job> = self.roots.iter().flat_map(ends).collect();
@@ -229,7 +241,8 @@ fn one(problem: &Problem, job: &Job, plan: Plan, options: &Options<'_>) -> Resul
         budget: options.budget.clone(),
         settings: options.settings.clone(),
         stop: options.stop,
-        device: options.device,
+        // Devices fold one extreme at a time.
+        device: if matches!(job.folds[0], Fold::Extremes(_)) { crate::device::Wanted::Cpu } else { options.device },
         progress: Some(&told),
         warnings: options.warnings.clone(),
         ..Options::default()

@@ -94,7 +94,7 @@ pub fn merge(
         cells: size,
         before: 0,
         kernel_seconds: 0.0,
-        warnings: vec![],
+        warnings: options.warnings.all(),
         identity: Some(own),
     };
     Ok((job, outcome))

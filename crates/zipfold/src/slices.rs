@@ -1,7 +1,7 @@
 //! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept in a checkpoint meanwhile.
 
-use crate::notes::warn;
-use crate::partial::{read_sealed, write_sealed};
+use crate::partial::{is_there, keep, read_sealed};
+use crate::warnings::Warnings;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ pub struct Checkpoint {
     pub every: Duration,
     /// Go on from the file, if there is one.
     pub resume: bool,
+    /// Takes that it could not be written.
+    pub warnings: Warnings,
 }
 
 /// What slices have come to.
@@ -111,10 +113,10 @@ impl Slices<'_> {
                 && saved.elapsed() >= checkpoint.every
             {
                 all.key.clone_from(key);
-                if let Err(e) = write_sealed(MAGIC, &checkpoint.path, all, true)
+                if let Err(e) = keep(MAGIC, &checkpoint.path, all)
                     && !std::mem::replace(&mut warned, true)
                 {
-                    warn(&format!("no checkpoint: {}; the run goes on", e.what()));
+                    checkpoint.warnings.add(format!("no checkpoint: {}; the run went on", e.what()));
                 }
                 saved = Instant::now();
             }
@@ -122,10 +124,12 @@ impl Slices<'_> {
         all.ok_or_else(|| Error::internal("a plan without slices"))
     }
     fn resumed(&self) -> Result<Option<Folded>> {
-        let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume && c.path.exists()) else {
+        let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume) else { return Ok(None) };
+        if !is_there(&checkpoint.path)? {
             return Ok(None);
-        };
-        let found: Folded = read_sealed(MAGIC, &checkpoint.path, self.budget)?;
+        }
+        let found: Folded = read_sealed(MAGIC, &checkpoint.path, self.budget)
+            .map_err(|e| e.remedy("run it without --resume to start again"))?;
         if found.key != *key || found.done > self.many {
             return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
                 .at(checkpoint.path.to_string_lossy())
@@ -185,7 +189,8 @@ mod tests {
     fn an_interrupted_run_goes_on_where_it_was() {
         let folder = std::env::temp_dir().join(format!("zipfold-slices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let checkpoint = Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true };
+        let checkpoint =
+            Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true, warnings: Warnings::default() };
         let budget = Budget::new(1 << 20);
         let run = |key: &str| Slices { many: 9, wave: 2, kept: Some((&checkpoint, key.to_string())), budget: &budget };
         let fails = |at: usize| if at == 5 { Err(Error::resource("no memory")) } else { Ok(slice(at)) };

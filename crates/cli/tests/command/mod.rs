@@ -16,10 +16,18 @@ impl Folder {
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
+    /// A file of it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
     /// With this file in it.
     pub fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
-        fs::write(self.0.join(name), text).unwrap();
+        self.put(name, text);
         self
+    }
+    /// Writes a file.
+    pub fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), text).unwrap();
     }
     /// With a copy of a file of the repository.
     pub fn with_copy(self, from: &str, name: &str) -> Self {
@@ -67,7 +75,10 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        // What a failed test left is there to be looked at.
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
     }
 }
 

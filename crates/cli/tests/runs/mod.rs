@@ -1,6 +1,8 @@
 //! The command as a person runs it: folders with inputs, runs that end well or are ended, what they leave.
 #![allow(dead_code, reason = "each test takes its part")]
 
+pub use crate::command::Folder;
+use crate::command::words as split;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -24,29 +26,7 @@ impl Random {
     }
 }
 
-/// An empty folder, removed when the test is done.
-pub struct Folder(pub PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-}
-
 impl Folder {
-    /// A new one for the test `name`.
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("zipfold-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    /// A file of it.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
     /// Writes `rows` rows of random numbers under `header`, the last column between 1 and 2.
     pub fn table(&self, name: &str, header: &str, rows: usize, seed: u64) {
         let mut random = Random(seed);
@@ -68,13 +48,13 @@ impl Folder {
         command
     }
     /// Runs it to its end.
-    pub fn run(&self, words: &str) -> Output {
+    pub fn output(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
     }
     /// Runs it to its good end; how long it took.
     pub fn finish(&self, words: &str) -> Duration {
         let start = Instant::now();
-        let done = self.run(words);
+        let done = self.output(words);
         assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
         start.elapsed()
     }
@@ -118,20 +98,6 @@ impl Folder {
 pub fn send(child: &Child, signal: &str) {
     // A process that has ended by itself needs none.
     let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
-}
-
-/// Words at blanks; what is between single quotes stays together.
-fn split(words: &str) -> Vec<String> {
-    let parts = words.split('\'').enumerate();
-    let mut out: Vec<String> = vec![];
-    for (at, part) in parts {
-        if at % 2 == 1 {
-            out.push(part.to_string());
-        } else {
-            out.extend(part.split_whitespace().map(String::from));
-        }
-    }
-    out
 }
 
 /// Whether two files hold the same bytes; neither is held whole.
