@@ -40,7 +40,7 @@ pub fn read_csv(
 
 /// The separator that the first row shows, where it is another than the suffix says: `;` in .csv, commas in .txt.
 fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<Separator> {
-    let mut lines = Lines::new(source, false, budget)?;
+    let mut lines = Lines::new(source, matches!(separator, Separator::Byte(_)), budget)?;
     while lines.next()? {
         let row = lines.current().trim_ascii();
         if row.is_empty() || row[0] == b'#' {

@@ -99,8 +99,12 @@ pub fn read_parquet(source: &Source, columns: Option<&[String]>, ids: &[String],
         };
         let mut words = vec![];
         for at in ids {
-            let nullable = schema.column(at).max_def_level();
-            let column = Chosen { at, nullable, unsigned: false, list: None, width: 1 };
+            let descriptor = schema.column(at);
+            if descriptor.max_rep_level() > 0 {
+                return Err(not_numeric(source, &names[at], "lists").remedy("name the rows by another column"));
+            }
+            let (nullable, unsigned) = (descriptor.max_def_level(), is_unsigned(&descriptor));
+            let column = Chosen { at, nullable, unsigned, list: None, width: 1 };
             words.push(read_words(source, &reader, column, names[at].clone(), rows, budget)?);
         }
         let named = spread_names(chosen.iter().map(|c| (names[c.at].clone(), c.list.map(|_| c.width))));
@@ -120,6 +124,13 @@ fn column_names(schema: &SchemaDescriptor) -> Vec<String> {
         if lists.contains(&at) && alone(at) { roots[at].to_string() } else { whole }
     };
     (0..roots.len()).map(name).collect()
+}
+
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    matches!(
+        column.converted_type(),
+        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+    )
 }
 
 fn is_text(column: &ColumnDescriptor) -> bool {
@@ -154,10 +165,7 @@ fn choose(
     if let Some(kind) = obstacle(&column) {
         return Err(not_numeric(source, &names[at], kind));
     }
-    let unsigned = matches!(
-        column.converted_type(),
-        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
-    );
+    let unsigned = is_unsigned(&column);
     let list = (column.max_rep_level() == 1).then(|| item_level(schema, &column));
     let width = if list.is_some() {
         list_length(source, groups, at).map_err(|e| e.at(format!("{}, column '{}'", source.name(), names[at])))?
