@@ -187,7 +187,12 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         }
         DataType::Decimal128(_, scale) => {
             for v in array.as_primitive::<Decimal128Type>().iter() {
-                items.push(exact(v)? / 10f64.powi(i32::from(*scale)));
+                // Zeros at the end are no digits of the number.
+                let (mut digits, mut scale) = (v, *scale);
+                while let Some(n) = digits.filter(|n| scale > 0 && n % 10 == 0) {
+                    (digits, scale) = (Some(n / 10), scale - 1);
+                }
+                items.push(exact(digits)? / 10f64.powi(i32::from(scale)));
             }
             return Ok(());
         }

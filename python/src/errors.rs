@@ -46,7 +46,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("--metric or --pair", "a name or a formula"),
     ("leave out --box, or write", "leave out the box, or write"),
     ("--precision f32 for a matrix", "precision='f32' for a matrix"),
-    ("run all with the same --set and --memory", "run all with the same plan and memory"),
+    ("with the same --set, --memory and --device", "with the same plan, memory and device"),
     ("or start again without --resume", "or start again"),
     ("--param unit=deg", "unit='deg'"),
     ("-k: k = ", "k: "),

@@ -103,7 +103,7 @@ MASKS = {
 
 @pytest.mark.parametrize("call", MASKS.values(), ids=MASKS)
 def test_masked_values_are_refused_everywhere(call):
-    with pytest.raises(zf.ZipfoldError, match="masked"):
+    with pytest.raises(zf.ZipfoldError, match="masked values"):
         call()
 
 
@@ -173,6 +173,30 @@ def test_times_of_joins_are_exact_or_refused():
     assert len(zf.join(micro, later, "x.t == y.t")) == 0
     assert len(zf.join(micro, later, lambda x, y: abs(x.t - y.t) < datetime.timedelta(milliseconds=1))) == 3
     assert len(zf.join(micro, later, lambda x, y: (abs(x.t - y.t) < pd.Timedelta("1ms")) & (x.t > np.datetime64("2000-01-01")))) == 1
+
+
+def test_a_moment_in_a_function_is_the_number_of_its_column():
+    start = np.datetime64("1970-01-01T00:00:00.000001", "us")
+    moments = start + np.random.default_rng(3).integers(0, 2 * 10**15, 50).astype("m8[us]")
+    table = pd.DataFrame({"t": moments})
+    for moment in moments:
+        assert len(zf.join(table, None, lambda x, y, m=moment: (x.t == m) & (y.t != m))) == 49
+    nothing = np.datetime64("NaT", "us")
+    assert len(zf.join(table, None, lambda x, y: x.t > nothing)) == 0
+
+
+def test_the_index_of_a_frame_is_no_column():
+    plain = pd.DataFrame({"a": [0.0, 5.0, 1.0], "b": [0.0, 0.0, 0.0]})
+    for index in ([10, 20, 30], pd.DatetimeIndex(["2024-01-01T00:00:00.000000001"] * 3)):
+        odd = plain.set_axis(index, axis=0)
+        assert zf.join(odd, None, "norm(x - y) < 2", rows=True).j.tolist() == [2]
+
+
+def test_zeros_at_the_end_of_a_decimal_are_no_digits():
+    import decimal
+
+    table = pa.table({"d": pa.array([decimal.Decimal("1.0"), decimal.Decimal("2.5")], pa.decimal128(38, 18))})
+    assert zf.join(table, None, "x.d < y.d", rows=True).i.tolist() == [0]
 
 
 def test_a_join_reads_only_what_its_condition_names():

@@ -86,8 +86,8 @@ def memory_bytes(memory: int | float | str | None) -> int | None:
 def threads_of(threads: int) -> int:
     """A number of threads, 0 for all."""
     number = -1 if isinstance(threads, bool) or not hasattr(threads, "__index__") else operator.index(threads)
-    if not 0 <= number <= 65536:
-        raise RequestError(f"threads: {threads!r} (limit: 0 for all, or a number up to 65536)\n  try: threads=0")
+    if not 0 <= number <= 4096:
+        raise RequestError(f"threads: {threads!r} (limit: 0 for all, or a number up to 4096)\n  try: threads=0")
     return number
 
 

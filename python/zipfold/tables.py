@@ -178,8 +178,8 @@ def _columns(table: Any, name: str, used: list[int]) -> list[_Column]:
         # A condition on the other side alone: rows of one number that nobody reads.
         return [("-", np.zeros(len(table)), None)]
     if hasattr(table, "iloc"):
-        # Others are not even converted.
-        table, wanted = table.iloc[:, used], None
+        # Others are not even converted, nor is the index, which would be one more column.
+        table, wanted = table.iloc[:, used].reset_index(drop=True), None
     else:
         wanted = used
     columns = arrow_columns(table, name, wanted)

@@ -18,7 +18,7 @@ import numpy as np
 
 from .arrays import array as array_of
 from .arrays import number, numbers
-from .errors import RequestError, TraceError
+from .errors import InputError, RequestError, TraceError
 
 __all__ = ["Traced", "trace", "tuple_of", "where"]
 
@@ -212,6 +212,8 @@ class Traced:
             return self._new(_number(number(value, "a number of the formula")), False)
         try:
             array = numbers(array_of(value, "a value of the formula"), "a value of the formula").astype(np.float64, copy=False)
+        except InputError:
+            raise
         except (TypeError, ValueError):
             _refuse(f"a {type(value).__name__} has no place in a formula", repr(value)[:40])
         if array.ndim == 0:
@@ -560,7 +562,10 @@ def _seconds(value: Any) -> Any:
         return (value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)).timestamp()
     if isinstance(value, (np.timedelta64, np.datetime64)):
         kind = "m8[ns]" if isinstance(value, np.timedelta64) else "M8[ns]"
-        return int(value.astype(kind).astype(np.int64)) / 1e9
+        if np.isnat(value):
+            return float("nan")
+        # A quotient of whole numbers is rounded once.
+        return int(value.astype(kind).astype(np.int64)) / 10**9
     return value
 
 
