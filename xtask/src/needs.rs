@@ -56,9 +56,10 @@ pub fn filter<'t>(tests: &'t [Test], there: &[&str]) -> (String, Vec<&'t Test>) 
     (if names.is_empty() { "all()".into() } else { format!("not ({})", names.join(" + ")) }, out)
 }
 
-/// A test that prints that it was skipped has passed all the same; and needs that nobody knows are never met.
+/// A test that prints that it was skipped has passed all the same; needs that nobody knows are never met; and a filter goes by name, so
+/// that no other test may have the name of one with needs.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    let mut found = vec![];
+    let mut found = clashes(files);
     for file in files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/")) {
         for (at, line) in file.text.lines().enumerate() {
             if line.contains("println!(\"SKIPPED") {
@@ -77,6 +78,32 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Tests with needs whose name another test has.
+fn clashes(files: &[File]) -> Vec<Violation> {
+    let marked: Vec<String> = all(files).into_iter().map(|test| test.name).collect();
+    let rust = files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
+    let tests: Vec<(&File, usize, &str)> = rust
+        .flat_map(|file| {
+            let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+            let test = |at: &usize| lines[*at] == "#[test]";
+            let places: Vec<usize> = (0..lines.len()).filter(test).collect();
+            places.into_iter().filter_map(move |at| {
+                let after = file.text.lines().enumerate().skip(at + 1);
+                let (line, name) =
+                    after.map(|(n, l)| (n, l.trim())).find_map(|(n, l)| Some((n, l.strip_prefix("fn ")?)))?;
+                Some((file, line + 1, name.split('(').next()?))
+            })
+        })
+        .collect();
+    let named = |name: &str| tests.iter().filter(|(_, _, other)| *other == name).count();
+    let twice = tests.iter().filter(|(_, _, name)| marked.iter().any(|m| m == name) && named(name) > 1);
+    twice
+        .map(|(file, line, name)| {
+            Violation::new(&file.path, *line, format!("two tests are called '{name}', and one of them has needs"))
+        })
+        .collect()
 }
 
 #[cfg(test)]
