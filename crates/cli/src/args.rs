@@ -348,8 +348,11 @@ pub struct Merge {
 /// `bench`.
 #[derive(Args, Clone)]
 pub struct BenchArgs {
-    /// Only these workloads
+    /// Only these workloads; of everything, only questions whose description holds these texts
     pub names: Vec<String>,
+    /// Small questions of every kind, each against its prediction and the questions beside it; seconds of one thread's processor
+    #[arg(long)]
+    pub everything: bool,
     /// Runs of each, of which the fastest counts
     #[arg(long, default_value_t = 5, value_parser = whole, allow_negative_numbers = true)]
     pub turns: usize,

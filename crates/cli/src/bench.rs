@@ -104,6 +104,9 @@ enum Style {
 /// # Errors
 /// `Request` for a workload that does not exist; those of the runs.
 pub fn bench(args: &BenchArgs) -> Result<()> {
+    if args.everything {
+        return crate::everything::everything(args);
+    }
     let definitions: Definitions =
         toml::from_str(WORKLOADS).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
     let all = &definitions.workload;

@@ -5,6 +5,7 @@ mod answer;
 mod args;
 mod ask;
 mod bench;
+mod everything;
 mod grammar;
 mod infer;
 mod infer_explain;
