@@ -10,7 +10,7 @@ use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, RowOp, SelectKind};
 use zipfold::core::pair::named::{self, Domain};
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
-use zipfold::core::{Cells, Precision, Problem};
+use zipfold::core::{Cells, Problem};
 use zipfold::library::pairs;
 use zipfold::plan::Settings;
 use zipfold::run::{Output, Target, ready, run};
