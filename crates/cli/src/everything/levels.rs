@@ -1,0 +1,274 @@
+//! The factors of `bench/definitions/everything.toml`, and questions in which every pair of levels of two factors is.
+
+use super::question::is_askable;
+use serde::Deserialize;
+use std::collections::HashSet;
+use zipfold::core::pair::named::{self, Named};
+use zipfold::{Error, Result};
+
+/// The factors and their levels.
+const DEFINITION: &str = include_str!("../../../../bench/definitions/everything.toml");
+
+/// Ways to complete a pair of levels to a question: drawn, and of those that may mean something described.
+const DRAWN: usize = 600;
+const DESCRIBED: usize = 12;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    formula: Vec<Formula>,
+    folds: Folds,
+    factors: Factors,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Formula {
+    text: String,
+    #[serde(default)]
+    vector: bool,
+    /// The metric that has the same values.
+    metric: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Folds {
+    plain: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Factors {
+    precision: Vec<String>,
+    dim: Vec<usize>,
+    sides: Vec<String>,
+    #[serde(rename = "box")]
+    cell: Vec<String>,
+    weights: Vec<String>,
+    range: Vec<String>,
+    rows: Vec<usize>,
+}
+
+/// A factor by its place in a [`Case`].
+const FACTORS: usize = 9;
+/// The value of a pair: a metric, or a formula.
+pub const VALUE: usize = 0;
+/// What is kept of the values.
+pub const FOLD: usize = 1;
+/// The type of the numbers in rows.
+pub const PRECISION: usize = 2;
+/// Components of a row.
+pub const DIM: usize = 3;
+/// One table or two.
+pub const SIDES: usize = 4;
+/// The periodic box.
+pub const BOX: usize = 5;
+/// Weights of rows.
+pub const WEIGHTS: usize = 6;
+/// The range of a histogram; of other folds the cut-off.
+pub const RANGE: usize = 7;
+/// Rows of a table.
+pub const ROWS: usize = 8;
+
+/// A level of every factor.
+pub type Case = [usize; FACTORS];
+
+/// The levels of all factors.
+pub struct Levels {
+    definition: Definition,
+    /// Named metrics, before the formulas.
+    metrics: Vec<&'static Named>,
+}
+
+impl Levels {
+    /// Those built in.
+    ///
+    /// # Errors
+    /// `Internal` for definitions that are none.
+    pub fn built_in() -> Result<Levels> {
+        let definition: Definition =
+            toml::from_str(DEFINITION).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
+        Ok(Levels { definition, metrics: named::all().iter().collect() })
+    }
+    fn count(&self, factor: usize) -> usize {
+        let f = &self.definition.factors;
+        match factor {
+            VALUE => self.metrics.len() + self.definition.formula.len(),
+            FOLD => self.definition.folds.plain.len(),
+            PRECISION => f.precision.len(),
+            DIM => f.dim.len(),
+            SIDES => f.sides.len(),
+            BOX => f.cell.len(),
+            WEIGHTS => f.weights.len(),
+            RANGE => f.range.len(),
+            _ => f.rows.len(),
+        }
+    }
+    /// The word for the level of a factor that has words.
+    pub fn text(&self, case: &Case, factor: usize) -> &str {
+        let f = &self.definition.factors;
+        match factor {
+            VALUE => match self.metric(case) {
+                Some(metric) => metric.name,
+                None => &self.definition.formula[case[VALUE] - self.metrics.len()].text,
+            },
+            FOLD => &self.definition.folds.plain[case[FOLD]],
+            PRECISION => &f.precision[case[PRECISION]],
+            SIDES => &f.sides[case[SIDES]],
+            BOX => &f.cell[case[BOX]],
+            WEIGHTS => &f.weights[case[WEIGHTS]],
+            _ => &f.range[case[RANGE]],
+        }
+    }
+    /// The metric that is the value, if it is one.
+    pub fn metric(&self, case: &Case) -> Option<&'static Named> {
+        self.metrics.get(case[VALUE]).copied()
+    }
+    /// Components of a row.
+    pub fn dim(&self, case: &Case) -> usize {
+        self.definition.factors.dim[case[DIM]]
+    }
+    /// Rows of a table.
+    pub fn rows(&self, case: &Case) -> usize {
+        self.definition.factors.rows[case[ROWS]]
+    }
+    /// The same case with another level of a factor, by its word.
+    pub fn with(&self, case: &Case, factor: usize, text: &str) -> Option<Case> {
+        (0..self.count(factor)).map(|level| with(case, factor, level)).find(|other| self.text(other, factor) == text)
+    }
+    /// The same case with its value in another spelling: a metric for a formula, or the first formula that is the metric.
+    pub fn respelled(&self, case: &Case) -> Option<Case> {
+        match self.metric(case) {
+            Some(metric) => {
+                let at = self.definition.formula.iter().position(|f| f.metric.as_deref() == Some(metric.name))?;
+                Some(with(case, VALUE, self.metrics.len() + at))
+            }
+            None => {
+                let name = self.definition.formula[case[VALUE] - self.metrics.len()].metric.as_deref()?;
+                Some(with(case, VALUE, self.metrics.iter().position(|m| m.name == name)?))
+            }
+        }
+    }
+    /// Whether the value of a pair has as many numbers as a row.
+    pub fn is_vector(&self, case: &Case) -> bool {
+        let at = case[VALUE].checked_sub(self.metrics.len());
+        at.is_some_and(|at| self.definition.formula[at].vector)
+    }
+    /// In words.
+    pub fn name(&self, case: &Case) -> String {
+        let (fold, value) = (self.text(case, FOLD), self.text(case, VALUE));
+        let mut name = format!(
+            "{fold} of {value}, {} d={}, {}",
+            self.text(case, PRECISION),
+            self.dim(case),
+            self.text(case, SIDES)
+        );
+        for (factor, what) in [(BOX, "box"), (WEIGHTS, "weights")] {
+            if self.text(case, factor) != "none" {
+                name += &format!(", {what} {}", self.text(case, factor));
+            }
+        }
+        match (self.text(case, RANGE), fold.starts_with("histogram")) {
+            ("none", true) => name + ", no range",
+            ("short", true) => name + ", short range",
+            ("short", false) => name + ", near",
+            _ => name,
+        }
+    }
+    /// Whether such a question is meant, as far as words say.
+    pub fn allow(&self, case: &Case) -> bool {
+        let (fold, sides, weights) = (self.text(case, FOLD), self.text(case, SIDES), self.text(case, WEIGHTS));
+        let histogram = fold.starts_with("histogram");
+        let summed = matches!(fold, "sum" | "mean" | "sum-columns" | "sum-all" | "softmax");
+        let vector = self.is_vector(case);
+        let weighted = match weights {
+            "none" => true,
+            "one" => summed || fold == "logsumexp" || (histogram && fold != "histogram-two-axes"),
+            _ => summed && !vector,
+        };
+        weighted
+            && (histogram || self.text(case, RANGE) != "none")
+            && (fold != "condensed" || sides == "self")
+            && (!vector || matches!(fold, "sum" | "mean" | "sum-columns" | "sum-all"))
+            && (self.text(case, BOX) != "skewed" || self.dim(case) == 3)
+    }
+}
+
+fn with(case: &Case, factor: usize, level: usize) -> Case {
+    let mut other = *case;
+    other[factor] = level;
+    other
+}
+
+/// A stream of numbers that is the same in every run.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        // SplitMix64, Steele, Lea and Flood 2014.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    /// A whole number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+    /// A number from 0 to 1.
+    pub fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Levels of two factors.
+type Pair = (usize, usize, usize, usize);
+
+/// The pairs of levels in `case`.
+fn pairs_of(case: &Case) -> impl Iterator<Item = Pair> {
+    (0..FACTORS).flat_map(move |a| (a + 1..FACTORS).map(move |b| (a, case[a], b, case[b])))
+}
+
+/// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was found for, as most of those
+/// have no meaning (weights of a minimum, a histogram of vectors).
+pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
+    let mut numbers = Numbers(20);
+    let mut covered: HashSet<Pair> = HashSet::new();
+    let (mut cases, mut without) = (vec![], 0);
+    for (a, b) in (0..FACTORS).flat_map(|a| (a + 1..FACTORS).map(move |b| (a, b))) {
+        for (of_a, of_b) in (0..levels.count(a)).flat_map(|l| (0..levels.count(b)).map(move |m| (l, m))) {
+            if covered.contains(&(a, of_a, b, of_b)) {
+                continue;
+            }
+            match fullest(levels, &mut numbers, &covered, (a, of_a, b, of_b)) {
+                Some(case) => {
+                    covered.extend(pairs_of(&case));
+                    cases.push(case);
+                }
+                None => without += 1,
+            }
+        }
+    }
+    (cases, without)
+}
+
+/// Of some questions with a pair of levels the one with most pairs that none had yet.
+fn fullest(levels: &Levels, numbers: &mut Numbers, covered: &HashSet<Pair>, pair: Pair) -> Option<Case> {
+    let (mut best, mut described): (Option<(usize, Case)>, usize) = (None, 0);
+    for _ in 0..DRAWN {
+        let mut case: Case = std::array::from_fn(|f| numbers.below(levels.count(f)));
+        (case[pair.0], case[pair.2]) = (pair.1, pair.3);
+        let new = pairs_of(&case).filter(|pair| !covered.contains(pair)).count();
+        if best.is_none_or(|(most, _)| new > most) && levels.allow(&case) {
+            described += 1;
+            if is_askable(levels, &case) {
+                best = Some((new, case));
+            }
+        }
+        if described == DESCRIBED {
+            break;
+        }
+    }
+    best.map(|(_, case)| case)
+}
