@@ -9,6 +9,7 @@ use zipfold::core::fold::{
     Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State,
 };
 use zipfold::core::problem::FoldSpec;
+use zipfold::io::npz::NpzWriter;
 use zipfold::io::{Column, OutputOptions, write_array, write_columns};
 use zipfold::{Error, Job, Outcome, Output, Problem, Result};
 
@@ -176,12 +177,17 @@ fn nearest(
     names: &Names,
     options: OutputOptions,
 ) -> Result<()> {
-    let (indices, values) = state.finish(fold);
     let shape = [job.space.n, fold.k];
     if path.ends_with(".npz") {
-        let arrays = [("indices", &shape[..], Column::I64(&indices)), ("values", &shape[..], Column::F64(&values))];
-        return zipfold::io::write::write_arrays(path, &arrays, options);
+        // Some rows at a time: the lists are not held twice.
+        let some = (1usize << 15).div_ceil(fold.k);
+        let parts = || (0..shape[0]).step_by(some).map(|start| start..(start + some).min(shape[0]));
+        let mut archive = NpzWriter::new(zipfold::io::Output::create(path, options)?);
+        archive.add_parts("indices", &shape, |put| parts().try_for_each(|rows| put(&state.indices_of(fold, &rows))))?;
+        archive.add_parts("values", &shape, |put| parts().try_for_each(|rows| put(&state.values_of(fold, &rows))))?;
+        return archive.finish();
     }
+    let (indices, values) = state.finish(fold);
     let row: Vec<u64> = (0..indices.len()).map(|at| (at / fold.k) as u64).collect();
     let rank: Vec<u64> = (0..indices.len()).map(|at| (at % fold.k) as u64).collect();
     let i: Vec<i64> = if names.any() { row.iter().map(|i| *i as i64).collect() } else { vec![] };

@@ -7,12 +7,15 @@ use crate::npy_header::{Header, header_bytes};
 use crate::zip_directory::{Member, data_at, members};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use zipfold_core::shown::short;
 use zipfold_core::{Budget, Error, Result, Table};
 
 /// Deflate packs no better than 1032 to 1; a larger claim is a lie.
 const BEST_DEFLATE: u64 = 1032;
+
+/// Elements that are summed and written together: they stay in the second-level cache from one to the other.
+const PART: usize = 1 << 15;
 
 /// The names of the arrays in the archive `source`, without `.npy`.
 ///
@@ -149,25 +152,67 @@ impl NpzWriter {
         if shape.iter().product::<usize>() != items.len() {
             return Err(Error::internal(format!("{} elements do not fill the array {name}", items.len())));
         }
+        self.add_parts(name, shape, |put| items.chunks(PART).try_for_each(&mut *put))
+    }
+    /// Adds the array `name` of `shape`, whose elements `each` hands over in order, a run after another; where the output
+    /// is no file it is asked twice.
+    ///
+    /// # Errors
+    /// As [`NpzWriter::add`], and those of `each`.
+    pub fn add_parts<T: NpyElement>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        each: impl Fn(&mut dyn FnMut(&[T]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
         let header = header_bytes(T::DESCR, shape);
-        let size = header.len() as u64 + (items.len() * T::BYTES) as u64;
+        let count = shape.iter().product::<usize>();
+        let size = header.len() as u64 + (count * T::BYTES) as u64;
         let mut crc = Crc::new();
         crc.update(&header);
-        let summed = each_chunk(items, |bytes| {
-            crc.update(bytes);
-            Ok(())
-        });
-        summed.map_err(|e| self.out.error(&e))?;
-        let record = Record { name: format!("{name}.npy"), size, crc: crc.sum(), at: self.at };
-        let local = record.local();
-        self.put(&local)?;
+        // The checksum stands before the data: in a file it is put there after them.
+        let later = self.out.is_file();
+        if !later {
+            each(&mut |items| {
+                each_chunk(items, |bytes| {
+                    crc.update(bytes);
+                    Ok(())
+                })
+                .map_err(|e| self.out.error(&e))
+            })?;
+        }
+        let mut record = Record { name: format!("{name}.npy"), size, crc: crc.sum(), at: self.at };
+        self.put(&record.local())?;
         self.put(&header)?;
-        let out = &mut self.out;
-        each_chunk(items, |bytes| out.write_all(bytes)).map_err(|e| self.out.error(&e))?;
+        let (out, mut seen) = (&mut self.out, 0);
+        each(&mut |items| {
+            seen += items.len();
+            let written = each_chunk(items, |bytes| {
+                if later {
+                    crc.update(bytes);
+                }
+                out.write_all(bytes)
+            });
+            written.map_err(|e| out.error(&e))
+        })?;
+        if seen != count {
+            return Err(Error::internal(format!("{seen} elements do not fill the array {name}")));
+        }
         self.at += size - header.len() as u64;
+        if later {
+            record.crc = crc.sum();
+            self.patch(&record)?;
+        }
         self.directory.extend(record.entry());
         self.members += 1;
         Ok(())
+    }
+    /// Writes the checksum of `record` where its header begins, and goes on at the end.
+    fn patch(&mut self, record: &Record) -> Result<()> {
+        let patched = (self.out.seek(SeekFrom::Start(record.at + CRC_AT)))
+            .and_then(|_| self.out.write_all(&record.crc.to_le_bytes()))
+            .and_then(|()| self.out.seek(SeekFrom::Start(self.at)));
+        patched.map(|_| ()).map_err(|e| self.out.error(&e))
     }
     /// Completes the archive.
     ///
@@ -185,6 +230,9 @@ impl NpzWriter {
         self.out.write_all(bytes).map_err(|e| self.out.error(&e))
     }
 }
+
+/// Where the checksum is in the header of a member.
+const CRC_AT: u64 = 14;
 
 /// What the archive says of one member.
 struct Record {

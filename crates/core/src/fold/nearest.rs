@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// A fold to the k nearest.
 #[derive(Clone, Debug)]
@@ -116,15 +117,24 @@ impl NearestState {
     }
     /// Indices (−1 where a row has fewer than k) and values (NaN there), each rows × k.
     pub fn finish(&self, fold: &Nearest) -> (Vec<i64>, Vec<f64>) {
-        let mut indices = vec![-1; self.rows.len() * fold.k];
-        let mut values = vec![f64::NAN; self.rows.len() * fold.k];
-        for (row, list) in self.rows.iter().enumerate() {
-            for (at, (value, index)) in list.iter().enumerate() {
-                let v = if fold.largest { -*value } else { *value };
-                indices[row * fold.k + at] = *index as i64;
-                values[row * fold.k + at] = if fold.squared { v.sqrt() } else { v };
-            }
+        let all = self.start..self.start + self.rows.len();
+        (self.indices_of(fold, &all), self.values_of(fold, &all))
+    }
+    /// The indices of `rows`, as [`NearestState::finish`] has them.
+    pub fn indices_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<i64> {
+        self.of(fold, rows, -1, |(_, index)| *index as i64)
+    }
+    /// The values of `rows`, as [`NearestState::finish`] has them.
+    pub fn values_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<f64> {
+        let value = |v: f64| if fold.squared { v.sqrt() } else { v };
+        self.of(fold, rows, f64::NAN, |(v, _)| value(if fold.largest { -*v } else { *v }))
+    }
+    fn of<T: Copy>(&self, fold: &Nearest, rows: &Range<usize>, none: T, one: impl Fn(&Neighbour) -> T) -> Vec<T> {
+        let mut out = Vec::with_capacity(rows.len() * fold.k);
+        for list in &self.rows[rows.start - self.start..rows.end - self.start] {
+            out.extend(list.iter().take(fold.k).map(&one));
+            out.extend(std::iter::repeat_n(none, fold.k.saturating_sub(list.len())));
         }
-        (indices, values)
+        out
     }
 }
