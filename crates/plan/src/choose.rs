@@ -8,6 +8,7 @@ use crate::screen::{Form, Question};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::{Error, Job, Precision, Result};
 
@@ -56,6 +57,9 @@ pub struct Plan {
     /// Choices made by hand.
     #[serde(default)]
     pub choices: Settings,
+    /// What makes the run slower than it could be, and what would help.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 impl Plan {
@@ -83,11 +87,17 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
     let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
     let room = |prune| {
-        Ok(inputs + working_bytes(job, machine.threads, tiling(job, machine, settings, prune, &mut vec![])?, prune))
+        let states: u64 = job.folds.iter().map(|f| f.bytes(job.space.n, job.space.m)).sum();
+        let tiling = tiling(job, machine, settings, prune, &mut vec![])?;
+        Ok(inputs.saturating_add(states).saturating_add(working_bytes(job, machine.threads, tiling, prune)))
     };
-    if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 4 * 3 {
+    let mut warnings = vec![];
+    if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 16 * 15 {
+        let wanted = human_bytes(room(prune)?);
         prune = Prune::default();
-        reasons.push("no room for the sorted rows that bounds need".into());
+        let slower = "all pairs are evaluated: there is no room for the sorted rows that bounds need";
+        warnings.push(format!("{slower} ({wanted} in all, limit {})", human_bytes(machine.memory)));
+        reasons.extend(warnings.iter().cloned());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
     // Bounds have kernels of their own: what speaks for a family says nothing then.
@@ -122,6 +132,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         prune,
         reasons,
         choices: settings.clone(),
+        warnings,
     })
 }
 
@@ -262,6 +273,11 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
     let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
+    if prune.is_on() && matches!(cost::kernel(job, "points"), cost::Kernel::Nearest | cost::Kernel::Within) {
+        // Clouds: hoisted rows, sorted ones, names, keys and order.
+        let numbers = 2 * (side(0, job.space.n) + side(1, job.space.m));
+        return numbers + 32 * (job.space.n + job.space.m) as u64 + threads as u64 * (registers + tile);
+    }
     let copies = match prune.is_on() {
         true => 7,
         false if Form::of(job).is_some() => 3,

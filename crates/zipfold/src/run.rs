@@ -191,6 +191,7 @@ const EDGE: u64 = 32;
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
 pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
+    plan.warnings.iter().for_each(|w| options.warnings.add(w.as_str()));
     let placed = crate::device::place(job, plan, options)?;
     match placed.0.precision {
         Precision::F32 => run_typed::<f32>(problem, job, placed, target, options),
