@@ -10,7 +10,7 @@ use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::problem::{AxisSpec, FoldSpec, Input, NanPolicy, Problem, SCHEMA};
-use crate::space::{Cell, Cells, Space};
+use crate::space::{Cell, Cells, Space, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
@@ -148,10 +148,11 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         let weights = data.weights.get(at).and_then(Option::as_ref);
         weights::weigh(once(fold.clone(), problem, weights.is_some())?, weights, &data)
     });
-    let folds = weighed.collect::<Result<_>>()?;
+    let folds = weighed.collect::<Result<Vec<_>>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
     let space = space(problem, &data, symmetric, holes.any())?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
+    let space = if half::pays(&low, precision, &folds) { space } else { whole(space, problem) };
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
 }
@@ -491,6 +492,19 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, holes: bool) -> Result
     let space = Space { cells, n, m, near: problem.near };
     space.size()?;
     Ok(space)
+}
+
+/// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its cells only where nobody asked
+/// for half of them.
+fn whole(space: Space, problem: &Problem) -> Space {
+    let by_row = |f: &FoldSpec| matches!(f, FoldSpec::Reduce { along, .. } if *along != Along::All);
+    let free = problem.cells.is_none() || problem.folds.iter().all(by_row);
+    let cells = match space.cells {
+        Cells::Triangle if free => Cells::Ordered,
+        Cells::Diagonal if free => Cells::Square,
+        other => other,
+    };
+    Space { cells, ..space }
 }
 
 fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Cells {

@@ -3,6 +3,7 @@
 use crate::describe::Job;
 use crate::error::Result;
 use crate::fold::rows::{Along, RowFold, RowState, pieces};
+use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally};
 use crate::pair::{Evaluator, Rows};
 use crate::problem::NanPolicy;
@@ -79,18 +80,16 @@ pub fn run(job: &Job) -> Result<Answer> {
                         if fate == Fate::Far || (fate == Fate::Nan && !dense) {
                             continue;
                         }
-                        if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces[at].as_mut())
-                            && f.sums_runs(job.space.is_half())
-                        {
-                            lengthen(&mut runs[at], f, by_row, (i, j), &roots[f.root]);
+                        if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
+                            lengthen(&mut runs[at], (f, job.space.is_half()), pieces, (i, j), &roots[f.root]);
                             continue;
                         }
-                        credit(job, fold, &mut states[at], &mut values[at], pieces[at].as_mut(), i, j, &roots);
+                        credit(job, fold, &mut states[at], &mut values[at], i, j, &roots);
                     }
                 }
                 for (at, piece) in pieces.iter_mut().enumerate() {
-                    if let (Fold::Rows(f), Some([by_row, _])) = (&job.folds[at], piece) {
-                        flush(&mut runs[at], f, by_row, i);
+                    if let (Fold::Rows(f), Some(pieces)) = (&job.folds[at], piece) {
+                        flush(&mut runs[at], (f, job.space.is_half()), pieces, i);
                     }
                 }
             }
@@ -113,18 +112,25 @@ pub fn run(job: &Job) -> Result<Answer> {
 type Run = (usize, Vec<f64>);
 
 /// Adds a value to the run of row `i`, which ends where a column is left out.
-fn lengthen(run: &mut Run, fold: &RowFold, piece: &mut RowPiece, (i, j): (usize, usize), value: &[f64]) {
-    if run.0 + run.1.len() / fold.width.max(1) != j {
-        flush(run, fold, piece, i);
+fn lengthen(run: &mut Run, fold: (&RowFold, bool), pieces: &mut [RowPiece; 2], (i, j): (usize, usize), value: &[f64]) {
+    if run.0 + run.1.len() / fold.0.width.max(1) != j {
+        flush(run, fold, pieces, i);
         run.0 = j;
     }
     run.1.extend(value);
 }
 
-fn flush(run: &mut Run, fold: &RowFold, piece: &mut RowPiece, i: usize) {
-    for part in (0..fold.width).filter(|_| !run.1.is_empty()) {
-        let values: Vec<f64> = run.1.iter().copied().skip(part).step_by(fold.width).collect();
-        piece.absorb_sum(fold, i, part, run.0, &values);
+fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 2], row: usize) {
+    let (first, len) = (run.0, run.1.len() / fold.width.max(1));
+    if len > 0 {
+        let part = |part| run.1.iter().copied().skip(part).step_by(fold.width);
+        let values: Vec<f64> = (0..fold.width).flat_map(part).collect();
+        let mut weights = vec![];
+        if half || fold.along != Along::Column {
+            by_number(fold, &(first..first + len), &mut weights);
+        }
+        let run = runs::Run { row, first, len, values: &values, stride: len, weights: &weights, apart: BLOCK };
+        run.credit(fold, half, pieces);
     }
     run.1.clear();
 }
@@ -169,16 +175,7 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
 }
 
 #[allow(clippy::too_many_arguments)]
-fn credit(
-    job: &Job,
-    fold: &Fold,
-    state: &mut State,
-    dense: &mut [f64],
-    piece: Option<&mut [RowPiece; 2]>,
-    i: usize,
-    j: usize,
-    roots: &[Vec<f64>],
-) {
+fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize, j: usize, roots: &[Vec<f64>]) {
     let (n, m) = (job.space.n, job.space.m);
     let both = job.space.is_half() && i != j;
     match (fold, state) {
@@ -189,16 +186,6 @@ fn credit(
             }
         }
         (Fold::Condensed { root }, _) => dense[n * i - i * (i + 1) / 2 + j - i - 1] = roots[*root][0],
-        (Fold::Rows(f), _) => {
-            let Some([by_row, by_col]) = piece else { return };
-            let both = both && f.credits_both(true);
-            if f.along != Along::Column || both {
-                by_row.absorb(f, i, j, &roots[f.root]);
-            }
-            if f.along == Along::Column || both {
-                by_col.absorb(f, j, i, &roots[f.root]);
-            }
-        }
         (Fold::Nearest(f), State::Nearest(s)) => {
             s.absorb(f, i, j, &roots[f.root]);
             if both {

@@ -3,6 +3,7 @@
 use crate::engine::{Number, Part, Put, Rectangle};
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
+use zipfold_core::fold::runs::{Run, by_number};
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowFold, RowPiece, SelectKind, SelectState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Job, Result};
@@ -199,23 +200,20 @@ fn credit_rows<T: Number>(
     i: usize,
     run: &Range<usize>,
 ) {
-    let [by_row, by_col] = pieces;
-    let half = f.credits_both(job.space.is_half());
-    if f.sums_runs(half) {
-        for p in 0..f.width {
-            let values: Vec<f64> = run.clone().map(|j| r.at(part + p, i, j)).collect();
-            by_row.absorb_sum(f, i, p, run.start, &values);
-        }
-        return;
+    let half = job.space.is_half();
+    let values: Vec<f64> = (0..f.width).flat_map(|p| run.clone().map(move |j| r.at(part + p, i, j))).collect();
+    let mut weights = vec![];
+    if half || f.along != Along::Column {
+        by_number(f, run, &mut weights);
     }
-    let mut value = vec![0.0; f.width];
-    for j in run.clone() {
-        value.iter_mut().enumerate().for_each(|(p, v)| *v = r.at(part + p, i, j));
-        if f.along != Along::Column || (half && i != j) {
-            by_row.absorb(f, i, j, &value);
-        }
-        if f.along == Along::Column || (half && i != j) {
-            by_col.absorb(f, j, i, &value);
-        }
-    }
+    let run = Run {
+        row: i,
+        first: run.start,
+        len: run.len(),
+        values: &values,
+        stride: run.len(),
+        weights: &weights,
+        apart: BLOCK,
+    };
+    run.credit(f, half, pieces);
 }

@@ -1,5 +1,6 @@
 //! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or everything).
 
+use super::runs::below;
 use super::{BLOCK, Fold, State};
 use crate::number;
 use serde::{Deserialize, Serialize};
@@ -83,12 +84,12 @@ impl RowFold {
     pub fn credits_both(&self, half: bool) -> bool {
         half && !self.once
     }
-    /// Whether runs of values are summed by [`RowPiece::absorb_sum`]: plain sums and means where pairs count for one row.
+    /// Whether compiled code may add values up: plain sums and means where pairs count for one row.
     pub fn sums_runs(&self, half: bool) -> bool {
         let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
         plain && self.along != Along::Column && !self.credits_both(half)
     }
-    /// The weights of a plain sum over whole (not half) spaces of which each is one number.
+    /// The weights of a sum over whole (not half) spaces of which each is one number.
     pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
         let plain = self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
         self.weights.as_deref().filter(|_| plain && self.width > 0)
@@ -103,7 +104,8 @@ impl RowFold {
             RowOp::Softmax => 2 + self.out_width(),
         }
     }
-    fn weight(&self, row: usize, part: usize) -> f64 {
+    #[inline(always)]
+    pub(super) fn weight(&self, row: usize, part: usize) -> f64 {
         match &self.weights {
             None => 1.0,
             Some(w) if self.weight_width == 1 => w[row],
@@ -145,25 +147,25 @@ impl RowFold {
             RowOp::Logsumexp | RowOp::Softmax => self.absorb_exp(acc, value[0], other),
         }
     }
-    fn absorb_exp(&self, acc: &mut [f64], value: f64, other: usize) {
-        if value > acc[0] {
-            let shrink = number::exp(acc[0] - value);
-            acc[1..].iter_mut().for_each(|a| *a *= shrink);
-            acc[0] = value;
-        }
-        let e = share_of(value, acc[0]);
-        acc[1] += if self.op == RowOp::Logsumexp { e * self.weight(other, 0) } else { e };
+    /// A value is added to exponentials of what lies below the largest so far.
+    #[inline(always)]
+    pub(super) fn absorb_exp(&self, acc: &mut [f64], value: f64, other: usize) {
+        let top = number::max(acc[0], value);
+        let (shrink, e) = (below(acc[0], top), below(value, top));
+        acc[0] = top;
+        let first = if self.op == RowOp::Logsumexp { e * self.weight(other, 0) } else { e };
+        acc[1] = acc[1] * shrink + first;
         for (part, a) in acc[2..].iter_mut().enumerate() {
-            *a += e * self.weight(other, part);
+            *a = *a * shrink + e * self.weight(other, part);
         }
     }
-    fn combine(&self, acc: &mut [f64], more: &[f64]) {
+    pub(super) fn combine(&self, acc: &mut [f64], more: &[f64]) {
         match self.op {
             RowOp::Min | RowOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
             RowOp::Max | RowOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
             RowOp::Logsumexp | RowOp::Softmax => {
                 let top = number::max(acc[0], more[0]);
-                let (a, b) = (share_of(acc[0], top), share_of(more[0], top));
+                let (a, b) = (below(acc[0], top), below(more[0], top));
                 acc[0] = top;
                 acc[1..].iter_mut().zip(&more[1..]).for_each(|(x, y)| *x = *x * a + *y * b);
             }
@@ -185,15 +187,6 @@ impl RowFold {
             RowOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
             RowOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
         }
-    }
-}
-
-/// exp(value − top) of the largest value so far, which may be infinite.
-fn share_of(value: f64, top: f64) -> f64 {
-    match value {
-        f64::NEG_INFINITY => 0.0,
-        _ if value == top => 1.0,
-        _ => number::exp(value - top),
     }
 }
 
@@ -294,27 +287,6 @@ impl RowPiece {
             fold.absorb(acc, &[best], first + place);
         }
         true
-    }
-    /// Sums a run of values (or products with weights) of one row, number `part` of each, in eight fixed lanes (lane = column modulo 8).
-    pub fn absorb_sum(&mut self, fold: &RowFold, row: usize, part: usize, first: usize, values: &[f64]) {
-        let mut lanes = [0.0; 8];
-        let lead = (8 - first % 8) % 8;
-        let (head, body) = values.split_at(lead.min(values.len()));
-        head.iter().enumerate().for_each(|(k, v)| lanes[(first + k) % 8] += v);
-        let chunks = body.chunks_exact(8);
-        let tail = chunks.remainder();
-        for chunk in chunks {
-            lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
-        }
-        tail.iter().enumerate().for_each(|(k, v)| lanes[k] += v);
-        let (at, stride) = (row - self.start, fold.stride());
-        self.acc[at * stride + part] += sum_of_lanes(lanes);
-        if part == 0 {
-            self.counts[at] += values.len() as u64;
-            if fold.op == RowOp::Mean {
-                self.acc[at * stride + fold.out_width()] += values.len() as f64;
-            }
-        }
     }
     /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this fold's from `first` on.
     pub fn add_rows(&mut self, fold: &RowFold, row: usize, sums: &[f64], (numbers, first): (usize, usize), count: u64) {

@@ -5,6 +5,7 @@
 //! never −0), so the bits are the same.
 
 use super::rows::Along;
+use super::runs::{self, Run};
 use super::{BLOCK, RowFold, RowPiece};
 
 /// Folds one row at a time.
@@ -17,6 +18,7 @@ pub struct SparseRow<'f> {
     piece: RowPiece,
     value: Vec<f64>,
     run: Vec<f64>,
+    weights: Vec<f64>,
 }
 
 /// What the columns are that a row does not name.
@@ -32,7 +34,15 @@ impl<'f> SparseRow<'f> {
     /// For `fold`, over a `half` space or a whole one.
     pub fn new(fold: &'f RowFold, half: bool) -> Self {
         let piece = RowPiece::new(fold, 0, 1);
-        SparseRow { fold, half, whole: piece.clone(), piece, value: vec![0.0; fold.width], run: vec![] }
+        SparseRow {
+            fold,
+            half,
+            whole: piece.clone(),
+            piece,
+            value: vec![0.0; fold.width],
+            run: vec![],
+            weights: vec![],
+        }
     }
     /// The fold.
     pub fn row_fold(&self) -> &'f RowFold {
@@ -54,13 +64,14 @@ impl<'f> SparseRow<'f> {
             let mine = |c: &u32| *c as usize / BLOCK == block && self.is_before(row, *c) == before;
             let end = at + columns[at..].iter().take_while(|c| mine(c)).count();
             self.piece.restart(self.fold, row);
-            if self.fold.sums_runs(self.half) {
-                self.sum(row, &columns[at..end], others, |p| &values(p)[at..end]);
-            } else {
-                for (k, column) in columns[at..end].iter().enumerate() {
+            let columns = &columns[at..end];
+            if before {
+                for (k, column) in columns.iter().enumerate() {
                     self.value.iter_mut().enumerate().for_each(|(p, v)| *v = values(p)[at + k]);
                     self.piece.absorb(self.fold, row, *column as usize, &self.value);
                 }
+            } else {
+                self.runs(row, columns, others, |p| &values(p)[at..end]);
             }
             self.whole.combine(self.fold, &self.piece);
             at = end;
@@ -75,25 +86,28 @@ impl<'f> SparseRow<'f> {
         let column = column as usize;
         self.half && (column < row || (column == row && self.fold.along == Along::Column))
     }
-    /// Sums by runs of columns that follow one another, zeros between them included.
-    fn sum<'v>(&mut self, row: usize, columns: &[u32], others: Others<'_>, values: impl Fn(usize) -> &'v [f64]) {
+    /// Runs of columns that follow one another, zeros between them included.
+    fn runs<'v>(&mut self, row: usize, columns: &[u32], others: Others<'_>, values: impl Fn(usize) -> &'v [f64]) {
         let follows = |a: u32, b: u32| match others {
             Others::Absent => b == a + 1,
             Others::Zeros(gaps, _) => gaps.partition_point(|g| *g < a) == gaps.partition_point(|g| *g < b),
         };
+        let fold = self.fold;
         let mut at = 0;
         while at < columns.len() {
             let end = at + 1 + columns[at..].windows(2).take_while(|w| follows(w[0], w[1])).count();
             let first = columns[at];
-            for part in 0..self.fold.width {
-                self.run.clear();
-                self.run.resize((columns[end - 1] - first) as usize + 1, 0.0);
-                columns[at..end]
-                    .iter()
-                    .zip(&values(part)[at..end])
-                    .for_each(|(c, v)| self.run[(c - first) as usize] = *v);
-                self.piece.absorb_sum(self.fold, row, part, first as usize, &self.run);
+            let run = first as usize..columns[end - 1] as usize + 1;
+            self.run.clear();
+            self.run.resize(run.len() * fold.width, 0.0);
+            for (part, numbers) in self.run.chunks_exact_mut(run.len()).enumerate() {
+                let kept = columns[at..end].iter().zip(&values(part)[at..end]);
+                kept.for_each(|(c, v)| numbers[(c - first) as usize] = *v);
             }
+            let (weights, apart) = runs::weights(fold, &run, &mut self.weights);
+            let run =
+                Run { row, first: run.start, len: run.len(), values: &self.run, stride: run.len(), weights, apart };
+            run.along(fold, &mut self.piece);
             at = end;
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod cell;
 pub mod curve;
+pub mod half;
 pub mod reach;
 mod shape;
 

@@ -136,9 +136,15 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
     out.registers = maker.registers;
     let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     out.decides = decides;
+    let weight = (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
     if single && target.results.are_added() {
-        let weight = (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
         factors(&mut out, weight, target.wide);
+    } else if weight.is_some() {
+        for step in out.loops.iter_mut().flat_map(|l| &mut l.body).chain(&mut out.finish) {
+            if let Step::Out(_, factor, ..) = step {
+                *factor = weight;
+            }
+        }
     }
     out.crossing = crossing(&out, target);
     let calls = all(&out).any(|s| call(s, target).is_some());

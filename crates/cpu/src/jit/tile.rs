@@ -518,7 +518,14 @@ impl Tile<'_> {
             Some(factor) => {
                 let factor = self.operand(factor);
                 let factor = self.arg(factor);
-                self.list.push(Op::Fma, sum, [Arg::V(v), factor, Arg::No]);
+                if self.geo.size == 4 {
+                    self.list.push(Op::Fma, sum, [Arg::V(v), factor, Arg::No]);
+                } else {
+                    // In double precision a product is rounded, as everywhere.
+                    let product = self.vector();
+                    self.list.push(Op::Mul, product, [Arg::V(v), factor, Arg::No]);
+                    self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(product), Arg::No]);
+                }
             }
         }
         if !held {

@@ -11,12 +11,14 @@ use super::sums;
 use super::vm::{Scratch, Vm};
 use super::zips::{self, Dense, Zips};
 use crate::jit::{self, Code, Results};
+use crate::simd::Kernel;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::fold::runs::by_number;
+use zipfold_core::fold::{BLOCK, Fold, NearestState, RowFold, RowPiece, Run, SelectKind, SelectState, State, Tally};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
@@ -151,7 +153,7 @@ impl<'j, T: Element> Engine<'j, T> {
         let other = made.as_ref().unwrap_or(&x);
         let code = compiled(plan, low, &program, zips.is_some());
         let adds = code.is_some() && !job.holes && sums::serve::<T>(job);
-        let scaled = if adds { sums::weights::<T>(job).map(sums::scaled) } else { None };
+        let scaled = if adds { sums::weights::<T>(job).map(sums::scaled::<T>) } else { None };
         let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
         let added = if weights.is_some() { Results::WeightedSums } else { Results::Sums };
         let sums = if adds { code_for(plan, low, &program, zips.is_some(), added) } else { None };
@@ -254,6 +256,8 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     made: Vec<Made>,
+    /// Of folds by rows the weights of the block's columns, number after number, where there are several.
+    weights: Vec<Vec<f64>>,
     /// Columns of the tile.
     columns: Range<usize>,
     /// Of the first row of a block and a span of blocks of columns: which rows are summed, a bit each.
@@ -288,6 +292,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             tally: Tally::default(),
             pieces: vec![],
             made: vec![],
+            weights: vec![vec![]; job.folds.len()],
             columns: 0..0,
             summed: HashMap::new(),
             totals: vec![],
@@ -346,11 +351,19 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if job.space.is_half() && cols.end <= rows.start {
             return Ok(());
         }
-        let summed = self.sum(jb, rows, cols)?;
+        let summed = if self.is_holed(jb, rows) { 0 } else { self.sum(jb, rows, cols)? };
         if summed.count_ones() as usize == rows.len() {
             return Ok(());
         }
         self.pieces = pieces(&job.folds, rows, cols, job.space.is_half());
+        for (fold, weights) in job.folds.iter().zip(&mut self.weights) {
+            if let Fold::Rows(f) = fold
+                && f.weight_width > 1
+                && (job.space.is_half() || f.along != Along::Column)
+            {
+                by_number(f, cols, weights);
+            }
+        }
         self.fill(rows, cols);
         for i in rows.clone().filter(|i| summed >> (i - rows.start) & 1 == 0) {
             self.engine.go_on()?;
@@ -374,6 +387,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.put_mirror(jb, rows, cols, sink)
     }
+    /// Whether the diagonal, which is not visited, goes through block `jb` of `rows`.
+    fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
+        self.engine.job.space.cells == Cells::Ordered && jb == rows.start / BLOCK
+    }
     /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`, when the first of them is
     /// met. Which rows are done, a bit each.
     fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<u128> {
@@ -387,11 +404,17 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
-        let together = if engine.zips.is_some() { 1 } else { blocks.len().max(1) };
-        for block in blocks.clone().step_by(together) {
-            engine.go_on()?;
-            self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
-            engine.vm.sum(&mut self.scratch, rows, &(block..block + together));
+        // Those before the block of a diagonal that is not visited, and those behind it.
+        let hole = blocks.clone().find(|block| self.is_holed(*block, rows)).unwrap_or(blocks.end);
+        let parts = [blocks.start..hole, hole.saturating_add(1).min(blocks.end)..blocks.end];
+        let count = parts[0].len() + parts[1].len();
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            let together = if engine.zips.is_some() { 1 } else { part.len() };
+            for block in part.step_by(together) {
+                engine.go_on()?;
+                self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
+                engine.vm.sum(&mut self.scratch, rows, &(block..block + together));
+            }
         }
         let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
         sums::totals(zips::isa(engine.vm.isa), &mut self.scratch.sums()[..len], &mut self.totals);
@@ -399,11 +422,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         // All rows together, or else those that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let mut done = 0;
-        if self.credit(&mut pieces, rows.start, 0..rows.len(), blocks.len()) {
+        if self.credit(&mut pieces, rows.start, 0..rows.len(), count) {
             done = u128::MAX >> (BLOCK - rows.len());
         } else {
             for at in 0..rows.len() {
-                let credited = self.credit(&mut pieces, rows.start, at..at + 1, blocks.len());
+                let credited = self.credit(&mut pieces, rows.start, at..at + 1, count);
                 done |= u128::from(credited) << at;
             }
         }
@@ -493,7 +516,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             let is_nan = |root: usize| s.root(root).iter().any(|v| v[l].wide().is_nan());
             job.meets_nan(is_nan, |root| s.root(root)[0][l].wide())
         };
-        let clean = !self.scratch.all().iter().any(|v| any_nan(v, &lanes));
+        let isa = zips::isa(self.engine.vm.isa);
+        let clean = !T::dispatch(isa, AnyNan { values: self.scratch.all(), lanes: lanes.clone() });
         if clean && job.near_root.is_none() {
             self.tally.counted += run.len() as u64;
             self.absorb(i, jb, run.clone());
@@ -534,7 +558,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             match (fold, &mut self.states[at]) {
                 (Fold::Rows(f), _) => {
                     let Some(pieces) = &mut self.pieces[at] else { continue };
-                    rows_absorb(job, f, pieces, scratch.root(f.root), i, &run, lanes.start);
+                    let values = &scratch.root(f.root).as_flattened()[lanes.start..];
+                    let (weights, apart) = weights_of(f, &self.weights[at], &run, lanes.start);
+                    let run = Run { row: i, first: run.start, len: run.len(), values, stride: BLOCK, weights, apart };
+                    let credit = Credit { fold: f, half: job.space.is_half(), pieces, run };
+                    T::dispatch(zips::isa(self.engine.vm.isa), credit);
                 }
                 (Fold::Nearest(f), State::Nearest(s)) => {
                     let values = widen(&scratch.root(f.root)[0], &lanes, &mut wide);
@@ -573,6 +601,16 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
 }
 
+/// The weights of the columns `run`, which begin with lane `lane`, number after number: as given where each is one number, else
+/// those of the block.
+fn weights_of<'a>(f: &'a RowFold, block: &'a [f64], run: &Range<usize>, lane: usize) -> (&'a [f64], usize) {
+    match &f.weights {
+        // Columns have the results then, rows the weights.
+        Some(weights) if f.weight_width == 1 => (weights.get(run.clone()).unwrap_or(&[]), 0),
+        _ => (block.get(lane..).unwrap_or(&[]), BLOCK),
+    }
+}
+
 /// The values of a matrix, and the place of cell (`i`, `j`).
 fn place(job: &Job, fold: &Fold, i: usize, j: usize) -> Option<(usize, usize)> {
     match fold {
@@ -582,53 +620,33 @@ fn place(job: &Job, fold: &Fold, i: usize, j: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Credits a run of values to the row (and, in half spaces or along columns, to the columns).
-fn rows_absorb<T: Real>(
-    job: &Job,
-    f: &zipfold_core::fold::RowFold,
-    pieces: &mut [RowPiece; 2],
-    values: &[Lanes<T>],
-    i: usize,
-    run: &Range<usize>,
-    lane: usize,
-) {
-    let [by_row, by_col] = pieces;
-    let half = f.credits_both(job.space.is_half());
-    let to_row = f.along != Along::Column || half;
-    let to_col = f.along == Along::Column || half;
-    let mut wide = [0.0f64; BLOCK];
-    let lanes = lane..lane + run.len();
-    if f.sums_runs(half) {
-        for (part, values) in values.iter().enumerate() {
-            by_row.absorb_sum(f, i, part, run.start, widen(values, &lanes, &mut wide));
-        }
-        return;
+/// Credits a run of values to the row (and, in half spaces or along columns, to the columns), by vectors.
+struct Credit<'a, T> {
+    fold: &'a RowFold,
+    half: bool,
+    pieces: &'a mut [RowPiece; 2],
+    run: Run<'a, T>,
+}
+
+impl<T: Real + crate::simd::Element> Kernel<T> for Credit<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: crate::simd::Lanes<T>>(self, _: S) {
+        self.run.credit(self.fold, self.half, self.pieces);
     }
-    if let Some(weights) = f.sums_weighted(half).filter(|_| size_of::<T>() == 4) {
-        for (part, values) in values.iter().enumerate() {
-            widen(values, &lanes, &mut wide);
-            wide[lanes.clone()].iter_mut().zip(&weights[run.clone()]).for_each(|(v, w)| *v *= w);
-            by_row.absorb_sum(f, i, part, run.start, &wide[lanes.clone()]);
-        }
-        return;
-    }
-    if f.width == 1 && to_row && !half {
-        let values = widen(&values[0], &lanes, &mut wide);
-        if by_row.absorb_run(f, i, run.start, values) {
-            return;
-        }
-    }
-    let mut value = [0.0f64; 16];
-    let mut long = if values.len() > 16 { vec![0.0; values.len()] } else { vec![] };
-    for (at, j) in run.clone().enumerate() {
-        let v: &mut [f64] = if values.len() > 16 { &mut long } else { &mut value[..values.len()] };
-        v.iter_mut().zip(values).for_each(|(o, lanes)| *o = lanes[lane + at].wide());
-        if to_row && (f.along != Along::Column || i != j) {
-            by_row.absorb(f, i, j, v);
-        }
-        if to_col && (f.along == Along::Column || i != j) {
-            by_col.absorb(f, j, i, v);
-        }
+}
+
+/// Whether some of the numbers is NaN.
+struct AnyNan<'a, T> {
+    values: &'a [Lanes<T>],
+    lanes: Range<usize>,
+}
+
+impl<T: Real + crate::simd::Element> Kernel<T> for AnyNan<'_, T> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<S: crate::simd::Lanes<T>>(self, _: S) -> bool {
+        self.values.iter().any(|v| any_nan(v, &self.lanes))
     }
 }
 
@@ -637,6 +655,8 @@ fn widen<'w, T: Real>(lanes: &Lanes<T>, range: &Range<usize>, wide: &'w mut Lane
     &wide[range.clone()]
 }
 
-fn any_nan<T: Real>(lanes: &Lanes<T>, range: &Range<usize>) -> bool {
-    lanes[range.clone()].iter().fold(false, |any, v| any | v.wide().is_nan())
+#[inline(always)]
+fn any_nan<T: PartialOrd>(lanes: &Lanes<T>, range: &Range<usize>) -> bool {
+    // A NaN is not even equal to itself.
+    lanes[range.clone()].iter().fold(false, |any, v| any | (v != v))
 }

@@ -14,7 +14,9 @@ use zipfold_core::{Buffer, Elements};
 pub type Lanes<T> = [T; BLOCK];
 
 /// The component type of an evaluator.
-pub trait Real: crate::memory::Plain + Send + Sync + Default + PartialOrd + std::fmt::Debug + 'static {
+pub trait Real:
+    crate::memory::Plain + Send + Sync + Default + PartialOrd + Into<f64> + std::fmt::Debug + 'static
+{
     /// Rounds.
     fn of(v: f64) -> Self;
     /// The number of these bits (the lower ones).

@@ -6,8 +6,8 @@
 use super::zips::Dense;
 use crate::jit::SUM;
 use crate::simd::{Isa, Kernel, Lanes};
+use zipfold_core::Job;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
-use zipfold_core::{Cells, Job};
 use zipfold_plan::SPAN;
 
 /// Numbers in the lanes of a sum.
@@ -26,24 +26,25 @@ pub fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_half();
     let weighted = weights::<T>(job).is_some();
     let plain = |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
-    let whole = job.space.cells == Cells::Cross || job.space.cells == Cells::Square;
-    whole && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
+    !half && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
 }
 
 /// Magnitudes of weights whose products with ordinary values lie well within single precision.
 const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 
-/// The weights of the only fold of `job`, where it is a sum in single precision, which holds them. In double precision
-/// weighted sums have the bits of one after another.
+/// The weights of the only fold of `job`, where it is a sum with one weight a row, which single precision must hold where values are of it.
 pub fn weights<T>(job: &Job) -> Option<&[f64]> {
     let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
-    let held = |w: &f64| size_of::<T>() == 4 && (*w == 0.0 || ORDINARY.contains(&w.abs()));
+    let held = |w: &f64| size_of::<T>() == 8 || *w == 0.0 || ORDINARY.contains(&w.abs());
     f.sums_weighted(job.space.is_half()).filter(|w| w.iter().all(held))
 }
 
-/// Weights times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums are then in: the
-/// weight of a factor must not make it too small for single precision.
-pub fn scaled(weights: &[f64]) -> (Vec<f64>, f64) {
+/// Weights of single precision times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums
+/// are then in: the weight of a factor must not make it too small. Those of double precision are taken as they are.
+pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
+    if size_of::<T>() == 8 {
+        return (weights.to_vec(), 1.0);
+    }
     let least = weights.iter().map(|w| w.abs()).filter(|w| *w > 0.0).fold(1.0, f64::min);
     let unit = 2f64.powi(least.log2().floor() as i32);
     (weights.iter().map(|w| w / unit).collect(), unit)

@@ -14,7 +14,7 @@ use crate::machine::{Isa, Machine};
 use crate::prune::Prune;
 use rates::Rates;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::{BLOCK, Fold};
+use zipfold_core::fold::{BLOCK, Fold, RowFold, RowOp};
 use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
@@ -176,20 +176,44 @@ fn folded(work: &Work<'_>, fold: &Fold) -> Term {
 /// Cycles of a cell on its way into a fold.
 fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     let half = work.job.space.is_half();
-    let [matrix, mirrored, sum, row, nearest, bins, select] = rates::FOLD;
+    let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
     match fold {
         Fold::Matrix { .. } if half => mirrored,
         Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
-        Fold::Rows(f) if f.sums_weighted(half).is_some() && work.job.folds.len() == 1 && work.is_single() => {
-            2.0 * rates::ADDED
-        }
-        Fold::Rows(f) if f.sums_runs(half) && work.family != "vm" => rates::ADDED,
-        Fold::Rows(f) if f.sums_runs(half) => sum,
-        Fold::Rows(f) => row * f.width as f64,
-        Fold::Nearest(_) => nearest,
+        Fold::Rows(f) => credited(work, f),
+        Fold::Nearest(f) => nearest + listed(f.k, work.job.space.m),
         Fold::Histogram(h) => bins * h.axes.len() as f64,
         Fold::Extremes(f) => rates::EXTREMES * f.roots.len() as f64,
         Fold::Select(_) => select,
+    }
+}
+
+/// Cycles of a cell for a list of `k` neighbours: of `m` in random order the n-th is among the best with probability k / n.
+fn listed(k: usize, m: usize) -> f64 {
+    let (k, m) = (k.min(m).max(1) as f64, m.max(1) as f64);
+    let taken = k * (1.0 + (m / k).ln());
+    if k <= rates::SHORT_LIST { 0.0 } else { taken / m * rates::LISTED[0] }
+}
+
+/// Cycles of a cell that is credited to its row, and in half of a space to its column.
+fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
+    let half = work.job.space.is_half();
+    let one = work.job.folds.len() == 1;
+    let weighted = fold.sums_weighted(half).is_some() && one;
+    // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.
+    let added = !work.prune.is_on() && work.family != "vm" && work.job.near_root.is_none();
+    let all = work.job.folds.iter().all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
+    let [value, number, to_column, exponential, best] = rates::CREDITED;
+    let numbers = fold.out_width() as f64;
+    let sides = if half { 1.0 } else { 0.0 };
+    match fold.op {
+        RowOp::Sum | RowOp::Mean if added && weighted => 2.0 * rates::ADDED,
+        RowOp::Sum | RowOp::Mean if added && all => rates::ADDED * numbers,
+        RowOp::Sum | RowOp::Mean => value + numbers * (number + sides * to_column),
+        RowOp::Logsumexp | RowOp::Softmax => {
+            value + exponential + (numbers - 1.0) * number + sides * 2.0 * exponential * numbers
+        }
+        _ => value + best * (1.0 + sides),
     }
 }
 

@@ -139,7 +139,11 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let rows = work.job.space.n as f64;
     let cycles = match kernel {
         Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
-        Kernel::Nearest => rows * rates::NEAREST[0] + pairs / LEAF * rates::NEAREST[1],
+        Kernel::Nearest => {
+            let [Fold::Nearest(f)] = work.job.folds.as_slice() else { return work.shared("bounding boxes", 0.0) };
+            let beyond = (f.k.min(work.job.space.m) as f64 - rates::SHORT_LIST).max(0.0);
+            rows * (rates::NEAREST[0] + beyond * rates::LISTED[1]) + pairs / LEAF * rates::NEAREST[1]
+        }
         Kernel::Within => rows * rates::WITHIN[0] + pairs / LEAF * rates::WITHIN[1],
         Kernel::Ends => rows * rates::ENDS[0] + pairs / LEAF * rates::ENDS[1],
         Kernel::General => {

@@ -103,9 +103,16 @@ pub const WRITTEN_OUT: usize = 4;
 /// Cycles of a power of some halves, by a root and a division, or in single precision a reciprocal root, a lane.
 pub const HALVES: [f64; 2] = [1.4, 0.4];
 
-/// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, a sum by row, other folds by row, lists of
-/// neighbours, bins of a general histogram (an axis), matches.
-pub const FOLD: [f64; 7] = [0.25, 1.5, 1.0, 1.5, 5.0, 24.0, 1.2];
+/// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, lists of neighbours, bins of a general histogram
+/// (an axis), matches.
+pub const FOLD: [f64; 5] = [0.25, 1.5, 5.0, 24.0, 1.2];
+/// Cycles of a cell that is credited to its row by vectors: that it is looked at, each number of its sum, each number of that of
+/// its column, an exponential, a comparison with the best.
+pub const CREDITED: [f64; 5] = [0.8, 0.4, 0.6, 2.6, 0.6];
+/// Neighbours up to which a list costs what any does.
+pub const SHORT_LIST: f64 = 32.0;
+/// Cycles of a value that a longer list takes; of a neighbour of it that a cloud finds.
+pub const LISTED: [f64; 2] = [100.0, 450.0];
 /// Cycles of a cell that generated code adds to the sum of its row.
 pub const ADDED: f64 = 0.03;
 

@@ -14,4 +14,5 @@ mod prune;
 mod ranges;
 mod screen;
 mod spellings;
+mod sums;
 mod weights;

@@ -1,0 +1,154 @@
+//! Folds by rows, along columns and of everything, of one table with itself and of two, with weights of one column and of
+//! several: the bits of the oracle, whatever the instruction set, the threads, the tiles and the family.
+
+use zipfold::pairs;
+use zipfold::plan::Settings;
+use zipfold_core::fold::RowOp;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::problem::{FoldSpec, Input, NanPolicy, Problem};
+use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
+use zipfold_testkit::Lcg;
+use zipfold_testkit::compare::{close, difference, same};
+use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+
+const OPS: [RowOp; 9] = [
+    RowOp::Sum,
+    RowOp::Mean,
+    RowOp::Logsumexp,
+    RowOp::Softmax,
+    RowOp::Min,
+    RowOp::Max,
+    RowOp::Argmin,
+    RowOp::Argmax,
+    RowOp::Count,
+];
+
+/// A cheap value, one that is dear, one that decides, one of several numbers, one that is not symmetric.
+const VALUES: [&str; 6] = [
+    "sum((x - y)^2)",
+    "sin(exp(-sum(abs(x - y)))) * cos(sum((x - y)^2))",
+    "sum((x - y)^2) < 0.7",
+    "abs(x - y)",
+    "(x - y) / (sum((x - y)^2) + 0.1)",
+    "sum(x * y) - x[0]",
+];
+
+fn table(lcg: &mut Lcg, n: usize, d: usize, odd: bool) -> Table {
+    let mut items: Vec<f64> = (0..n * d).map(|_| lcg.between(-1.0, 1.0)).collect();
+    if odd && n > 2 {
+        (items[d], items[(n / 2) * d]) = (f64::NAN, f64::INFINITY);
+    }
+    Table::f64(n, d, items).unwrap()
+}
+
+/// Columns of weights that a fold may take: none, one, or several.
+fn wide(lcg: &mut Lcg, op: RowOp, vector: bool) -> usize {
+    match op {
+        RowOp::Sum | RowOp::Mean | RowOp::Softmax if !vector => [0, 1, 3, 20][lcg.below(4)],
+        RowOp::Sum | RowOp::Mean => lcg.below(2),
+        RowOp::Logsumexp => lcg.below(2),
+        _ => 0,
+    }
+}
+
+fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<(Problem, Job)> {
+    let (d, n, odd) = (1 + lcg.below(3), [1, 7, 130, 300][lcg.below(4)], lcg.below(4) == 0);
+    let d = if lcg.below(3) == 0 { 16 + lcg.below(5) } else { d };
+    let x = table(lcg, n, d, odd);
+    let cells = [None, Some(Cells::Triangle), Some(Cells::Diagonal), Some(Cells::Ordered), Some(Cells::Square)];
+    let (y, cells) = match lcg.below(3) {
+        0 => {
+            let m = [5, 128, 270][lcg.below(3)];
+            (Some(table(lcg, m, d, odd)), None)
+        }
+        _ => (None, cells[lcg.below(5)]),
+    };
+    let along = [Along::Row, Along::Row, Along::Column, Along::All][lcg.below(4)];
+    let vector = matches!(value, "abs(x - y)" | "(x - y) / (sum((x - y)^2) + 0.1)");
+    let columns = wide(lcg, op, vector && d > 1);
+    let rows = if along == Along::Column { n } else { y.as_ref().map_or(n, Table::rows) };
+    let weights = (columns > 0).then(|| {
+        let w = Table::f64(rows, columns, (0..rows * columns).map(|_| lcg.between(-1.0, 2.0)).collect()).unwrap();
+        [w.clone(), w]
+    });
+    let input = weights.as_ref().map(|_| Input::named("w"));
+    let mut question = pairs(&x).formula(value).fold(FoldSpec::Reduce { op, along, weights: input });
+    if let Some(y) = &y {
+        question = question.with(y);
+    }
+    let nan = if odd { [NanPolicy::Propagate, NanPolicy::Skip][lcg.below(2)] } else { NanPolicy::Error };
+    let problem = Problem { nan, cells, precision: Some(precision), ..question.problem().clone() };
+    let job = describe(&problem, Data { x, y, weights: vec![weights] }).ok()?;
+    Some((problem, job))
+}
+
+#[test]
+fn folds_by_rows_have_the_bits_of_the_oracle() {
+    let mut lcg = Lcg::new(71);
+    let mut compared = 0;
+    for (op, value) in (0..8).flat_map(|_| OPS).flat_map(|op| VALUES.map(|value| (op, value))) {
+        let Some((problem, job)) = asked(&mut lcg, op, value, Precision::F64) else { continue };
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        for (isa, (tile, family)) in
+            isas().into_iter().flat_map(|isa| [(0, ""), (128, ""), (0, "vm")].map(|v| (isa, v)))
+        {
+            let mut settings = Settings::from([("prune".to_string(), "off".to_string())]);
+            if !family.is_empty() {
+                settings.insert("family".into(), family.into());
+            }
+            let got = on_engine(&problem, &job, &Variant { settings, ..plain(isa, 2, tile) }).unwrap();
+            let odd = difference(&got[0], &wanted[0], same);
+            let (space, fold) = (job.space, &problem.folds[0]);
+            assert!(odd.is_none(), "{value} {fold:?} {space:?} {isa} {tile} '{family}': {}", odd.unwrap_or_default());
+        }
+        compared += 1;
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+/// In single precision, a table with itself against itself beside a copy, which no half of a space is for.
+#[test]
+fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
+    let mut lcg = Lcg::new(72);
+    for (value, op) in VALUES[..4].iter().flat_map(|v| [RowOp::Sum, RowOp::Mean, RowOp::Logsumexp].map(|op| (*v, op))) {
+        for (n, d) in [(300, 1), (1100, 3), (200, 17)] {
+            if op == RowOp::Logsumexp && (value == VALUES[2] || value == VALUES[3]) {
+                continue;
+            }
+            let items = (0..n * d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
+            let x = Table::f32(n, d, items).unwrap();
+            let fold = FoldSpec::Reduce { op, along: Along::Row, weights: None };
+            let of_itself = pairs(&x).formula(value).fold(fold.clone());
+            let of_copies = pairs(&x).with(&x.clone()).formula(value).fold(fold);
+            let run = |question: &zipfold::library::Pairs, y: Option<Table>| {
+                let job = describe(question.problem(), Data { x: x.clone(), y, weights: vec![None] }).unwrap();
+                on_engine(question.problem(), &job, &plain(isas()[isas().len() - 1], 2, 0)).unwrap()
+            };
+            let (a, b) = (run(&of_itself, None), run(&of_copies, Some(x.clone())));
+            let odd = difference(&a[0], &b[0], |a, b| close(a, b, 1e-5));
+            assert!(odd.is_none(), "{value} {op:?} {n} × {d}: {}", odd.unwrap_or_default());
+        }
+    }
+}
+
+/// Both halves are visited where a value costs less than what crediting both rows does.
+#[test]
+fn halves_are_for_values_that_cost_more() {
+    let mut lcg = Lcg::new(73);
+    let x = table(&mut lcg, 40, 3, false);
+    let fold = |op, along| FoldSpec::Reduce { op, along, weights: None };
+    let cells = |value: &str, spec: FoldSpec, cells: Option<Cells>| {
+        let question = pairs(&x).formula(value).fold(spec);
+        let problem = Problem { cells, ..question.problem().clone() };
+        describe(&problem, Data { x: x.clone(), y: None, weights: vec![None] }).unwrap().space.cells
+    };
+    let by_row = || fold(RowOp::Sum, Along::Row);
+    assert_eq!(cells(VALUES[0], by_row(), None), Cells::Square);
+    assert_eq!(cells(VALUES[0], by_row(), Some(Cells::Triangle)), Cells::Ordered);
+    assert_eq!(cells(VALUES[1], by_row(), None), Cells::Diagonal);
+    assert_eq!(cells(VALUES[1], by_row(), Some(Cells::Triangle)), Cells::Triangle);
+    assert_eq!(cells(VALUES[0], fold(RowOp::Min, Along::Row), None), Cells::Diagonal);
+    // Whoever asks for half of the cells of one number gets that half.
+    assert_eq!(cells(VALUES[0], fold(RowOp::Sum, Along::All), Some(Cells::Triangle)), Cells::Triangle);
+    assert_eq!(cells(VALUES[0], FoldSpec::Matrix {}, None), Cells::Diagonal);
+}
