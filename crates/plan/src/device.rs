@@ -300,6 +300,9 @@ const HOME: f64 = 8e9;
 const UP: f64 = 8e9;
 /// Seconds of opening a device and of leaving it: an estimate between 0.32 and 0.41 s, what whole calls took on one NVIDIA H200.
 pub const OPENING: f64 = 0.35;
+/// Bytes of the host that a driver may take beside the run's own: an estimate. PoCL with its compiler takes 60 MiB, a
+/// context of CUDA some hundreds.
+pub const DRIVER: u64 = 512 << 20;
 /// Seconds in which kernels that nobody has kept are compiled, and those of every power or logarithm in them: estimates.
 const COMPILED: [f64; 2] = [0.3, 1.5];
 /// Cells a second whose values come home to be folded by one thread of the host: an estimate.

@@ -5,6 +5,7 @@ use crate::warnings::Warnings;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Result};
 use zipfold_cpu::pairs::engine::Element;
@@ -121,6 +122,13 @@ fn unsuited(job: &Job) -> Option<&'static str> {
 fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Option<gpu::Device>> {
     // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not ask them.
     if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
+        return Ok(None);
+    }
+    let room = options.budget.free();
+    if room < device::DRIVER {
+        let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
+        plan.reasons
+            .push(format!("no device was looked for: its driver may take {needs} of memory, --memory leaves {has}"));
         return Ok(None);
     }
     let Some(facts) = first(driver) else { return Ok(None) };
