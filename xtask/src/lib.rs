@@ -1,6 +1,7 @@
 //! The habits of the workspace, as checks that name a file and a line.
 #![forbid(unsafe_code)]
 
+pub mod advisories;
 pub mod licences;
 pub mod needs;
 pub mod source;
