@@ -33,6 +33,8 @@ FUNCTIONS = [
     lambda x, y: np.dot(x, np.array([1.0, 2.0, 3.0])) + y.clip(-0.5, 0.5).sum(),
     lambda x, y: np.arctan2(x[0], y[0]) + np.hypot(x[1], y[1]) + 2.0 ** x[2],
     lambda x, y: np.any(x > 1) | np.all(y < 1) | ~(x[0] < 0),
+    lambda x, y: np.linalg.norm(x[:2] - y[1:]) + x[0:1].max(),
+    lambda x, y: np.sum(np.array([1.0, 2.0]) * (x[-2:] - y[:2]) ** 2) * np.dot(x[:], y) + x[1:9].mean(),
     lambda x, y: 3.0,
 ]
 
@@ -68,7 +70,10 @@ NO_FORMULA = [
     (lambda x, y: np.sort(x)[0], "numpy.sort"),
     (lambda x, y: np.cumsum(x)[0], "numpy.cumsum"),
     (lambda x, y: 0.0 < x[0] < 1.0, "steer Python"),
-    (lambda x, y: x[:2].sum(), "one by one"),
+    (lambda x, y: x[::2].sum(), "takes each of them"),
+    (lambda x, y: x[2:2].sum(), "has components"),
+    (lambda x, y: x[[0, 1]].sum(), "one by one or as a slice"),
+    (lambda x, y: (x[:2] * np.ones(4)).sum(), "does not fit a row"),
     (lambda x, y: [x, y], "not a value of the pair|no place in a formula"),
     (lambda x: x, "cannot be called with two rows"),
     (lambda x, y: x & y, "truth values"),

@@ -112,6 +112,8 @@ class _Notes:
         self.names = names
         self.attributes = attributes
         self.params: dict[str, Any] = {}
+        #: How many components the slices have that were taken.
+        self.slices: set[int] = set()
 
     def vector(self, values: np.ndarray) -> str:
         for name, known in self.params.items():
@@ -152,7 +154,19 @@ class Traced:
             if at < 0 or (self._notes.dim is not None and at >= self._notes.dim):
                 raise IndexError(f"component {key} of rows that have {self._notes.dim}")
             return self._new(f"{self._text}[{at}]", False)
-        _refuse("components are taken one by one", f"{self._text}[{key!r}]")
+        if isinstance(key, slice):
+            return self._slice(key)
+        _refuse("components are taken one by one or as a slice", f"{self._text}[{key!r}]")
+
+    def _slice(self, key: slice) -> Traced:
+        """Some components as a vector: as of a list, ends beyond the row are its end."""
+        if self._notes.dim is None:
+            _refuse("a slice needs rows of a known length", f"{self._text}[{key!r}]")
+        first, end, step = key.indices(self._notes.dim)
+        if step != 1 or first >= end:
+            _refuse("a slice has components, and takes each of them", f"{self._text}[{first}:{end}:{step}]")
+        self._notes.slices.add(end - first)
+        return self._new(f"{self._text}[{first}:{end}]", True)
 
     def __getattr__(self, name: str) -> Traced:
         if name.startswith("_"):
@@ -218,7 +232,8 @@ class Traced:
             _refuse(f"a {type(value).__name__} has no place in a formula", repr(value)[:40])
         if array.ndim == 0:
             return self._new(_number(float(array)), False)
-        if array.ndim != 1 or (self._notes.dim is not None and array.size != self._notes.dim):
+        fits = self._notes.dim is None or array.size == self._notes.dim or array.size in self._notes.slices
+        if array.ndim != 1 or not fits:
             _refuse(f"an array of shape {array.shape} does not fit a row", f"rows of {self._notes.dim} components")
         return self._new(self._notes.vector(array), True)
 
@@ -244,7 +259,7 @@ class Traced:
 
     def _known_truth(self) -> Traced:
         """A row of truth values, or one of its components, as what a formula takes for truth."""
-        row = not self._truth and self._notes.truth and re.fullmatch(r"[xy](\[\d+\])?", self._text)
+        row = not self._truth and self._notes.truth and re.fullmatch(r"[xy](\[\d+(:\d+)?\])?", self._text)
         return self._nonzero() if row else self
 
     def _nonzero(self) -> Traced:

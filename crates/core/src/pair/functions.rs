@@ -100,6 +100,7 @@ pub const ALL: &[Function] = &[
 pub const WRITTEN: &[(&str, &str)] = &[
     ("x, y", "the two rows of a pair, as vectors"),
     ("x[0], x.name", "one component, by number from 0 or by the name of its column"),
+    ("x[0:3]", "components 0, 1 and 2 as a vector: norm(x[0:2] - y[0:2]); x[:3], x[3:]"),
     ("+ - * / ^", "arithmetic, component by component; ^ (or **) is a power"),
     ("< <= > >= == !=", "comparisons; they do not chain"),
     ("and or xor not", "conditions (also && || !)"),

@@ -1,8 +1,11 @@
 //! Text to formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price - y.price) < eps`.
 //!
 //! Precedence from loose to tight: `or`, `and`, `not`, comparisons (not chained), `+ -`, `* /`, unary `-`, `^` (also `**`,
-//! to the right), `.name` and `[k]`.
+//! to the right), `.name`, `[k]` and `[a:b]`.
 
+mod slices;
+
+use self::slices::Slices;
 use super::lex::{Token, TokenKind, lex};
 use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::{Error, Result};
@@ -47,8 +50,10 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
     }
     let tokens = lex(text)?;
     formula.components = scope.dim.or(formula.components);
-    let mut parser = Parser { formula, text, tokens, at: 0, scope, depth: 0, bound: None };
-    let id = parser.expression()?;
+    let slices = Slices::default();
+    let mut parser =
+        Parser { formula, text, tokens, at: 0, steps: 0, scope, depth: 0, bound: None, operands: None, slices };
+    let id = parser.value_of_the_pair()?;
     match parser.peek() {
         TokenKind::End => Ok(id),
         _ => Err(parser.unexpected("an operator or the end")),
@@ -110,7 +115,12 @@ struct Parser<'a, 'b> {
     at: usize,
     scope: &'a Scope<'b>,
     depth: usize,
+    /// Tokens that were read, those of slices for each component.
+    steps: usize,
     bound: Option<[String; 2]>,
+    /// What the names of `bound` stand for, where the operator is applied to slices.
+    operands: Option<[Id; 2]>,
+    slices: Slices,
 }
 
 impl Parser<'_, '_> {
@@ -122,6 +132,7 @@ impl Parser<'_, '_> {
     }
     fn bump(&mut self) -> Token {
         let token = self.tokens[self.at].clone();
+        self.steps += 1;
         if self.at + 1 < self.tokens.len() {
             self.at += 1;
         }
@@ -328,19 +339,6 @@ impl Parser<'_, '_> {
         }
         Ok(base)
     }
-    fn component(&mut self, side: Side, start: usize) -> Result<Id> {
-        let token = self.bump();
-        let k = match token.kind {
-            TokenKind::Number(v) if v >= 0.0 && v == v.trunc() && v < 1e9 => v as u32,
-            _ => return Err(self.error(token.range, "a component is numbered 0, 1, 2, …".into())),
-        };
-        self.want("]")?;
-        if let Some(dim) = self.scope.dim.filter(|dim| k as usize >= *dim) {
-            let what = format!("component {k} of rows that have {dim}");
-            return Err(self.error(start..token.range.end + 1, what).remedy("components are numbered from 0"));
-        }
-        self.formula.leaf(Node::At(side, k))
-    }
     fn column(&mut self, side: Side) -> Result<Id> {
         let token = self.bump();
         let TokenKind::Name(name) = token.kind else {
@@ -385,11 +383,15 @@ impl Parser<'_, '_> {
         if let Some(bound) = &self.bound
             && let Some(which) = bound.iter().position(|b| b == name)
         {
-            return self.formula.leaf(Node::Bound(which == 1));
+            return match self.operands {
+                Some(operands) => Ok(operands[which]),
+                None => self.formula.leaf(Node::Bound(which == 1)),
+            };
         }
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
             Some(Param::Vector(v)) => match self.scope.dim.filter(|dim| *dim != v.len()) {
+                Some(_) if self.has_slices() && !v.is_empty() => return self.component_of(v, range),
                 Some(dim) => {
                     let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
                     return Err(e.limit(format!("one for each of {dim} components")));
@@ -433,7 +435,13 @@ impl Parser<'_, '_> {
         if name == "reduce" {
             return self.user_reduce(range.start);
         }
-        let args = self.arguments()?;
+        let (args, done) = match self.reduces(name) {
+            true => self.reduced(name, &range)?,
+            false => (self.arguments()?, None),
+        };
+        if let Some(done) = done {
+            return Ok(done);
+        }
         let end = self.tokens[self.at - 1].range.end;
         let place = range.start..end;
         let start = range.start;
@@ -504,10 +512,7 @@ impl Parser<'_, '_> {
             let what = format!("'{name}' takes 1 argument, not {}", args.len());
             return Err(self.error(place, what));
         }
-        if name == "count" && !self.formula.ty(args[0]).truth {
-            let e = self.error(place, "'count' counts truth values, here numbers".into());
-            return Err(e.remedy("compare: 'count(x != y)'"));
-        }
+        self.check_truth(name, args[0], &place)?;
         self.formula.reduce(op, args[0])
     }
     fn composed(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
@@ -559,15 +564,24 @@ impl Parser<'_, '_> {
         self.want(",")?;
         let b = self.binder()?;
         self.want("|")?;
-        self.bound = Some([a, b]);
+        let names = [a, b];
+        self.bound = Some(names.clone());
+        let outer = std::mem::take(&mut self.slices);
+        let op_at = self.at;
         let op = self.expression();
         self.bound = None;
         let op = op?;
         self.want(",")?;
         let mut init = None;
+        let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
+            if self.slices.len().is_some() {
+                let what = "the initial value of 'reduce' is a single number".to_string();
+                return Err(self.error(self.tokens[body_at].range.clone(), what));
+            }
             init = Some(body);
+            body_at = self.at;
             body = self.expression()?;
         }
         self.want(")")?;
@@ -575,7 +589,11 @@ impl Parser<'_, '_> {
             let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
             return Err(self.error(start..self.tokens[self.at - 1].range.end, what));
         }
-        let result = self.formula.user_reduce(op, init, body);
+        let result = match self.slices.len() {
+            Some(_) => self.user_reduced(op_at, &names, init, (body_at, body)),
+            None => self.formula.user_reduce(op, init, body),
+        };
+        self.slices = outer;
         self.place(start, result)
     }
     fn binder(&mut self) -> Result<String> {

@@ -1,0 +1,269 @@
+//! `x[a:b]`: some components of a row as a vector, within reductions or as the value of a pair.
+//!
+//! The tree has no vectors of other lengths than whole rows. The argument of a reduction that holds slices is parsed once
+//! for each component, in which a slice is the component at hand, and the operator joins what comes of it by halves.
+
+use super::{Parser, REDUCE};
+use crate::error::{Error, Result};
+use crate::pair::tree::{Binary, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
+use std::ops::Range;
+
+/// The most tokens that are read for one formula, slices read again for each component.
+const MAX_STEPS: usize = 1 << 22;
+
+/// Where the parser is in the slices around it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Slices {
+    /// The component at hand, counted from the beginning of each slice.
+    at: u32,
+    /// How long the slices are that were met since the innermost reduction began.
+    len: Option<u32>,
+}
+
+impl Slices {
+    /// How many components the slices have, if any were met.
+    pub(super) fn len(self) -> Option<u32> {
+        self.len
+    }
+}
+
+impl Parser<'_, '_> {
+    /// Component `first` of a row, or the slice that begins there; the bracket is open.
+    pub(super) fn component(&mut self, side: Side, start: usize) -> Result<Id> {
+        let first = if self.is_symbol(":") { 0 } else { self.index()? };
+        if !self.eat(":") {
+            self.want("]")?;
+            self.check_components(first, start)?;
+            return self.formula.leaf(Node::At(side, first));
+        }
+        let end = match (self.is_symbol("]"), self.scope.dim) {
+            (false, _) => self.index()?,
+            (true, Some(dim)) => dim as u32,
+            (true, None) => return Err(self.unexpected("the end of the slice: rows have no known length here; it")),
+        };
+        self.want("]")?;
+        let place = start..self.tokens[self.at - 1].range.end;
+        if first >= end {
+            let e = self.error(place, format!("expected a slice with components, got [{first}:{end}]"));
+            return Err(e.remedy("the end is left out: x[0:3] has components 0, 1 and 2"));
+        }
+        self.check_components(end - 1, start)?;
+        if first == 0 && self.scope.dim == Some(end as usize) {
+            return self.formula.leaf(Node::Row(side));
+        }
+        self.meet(end - first, place)?;
+        self.formula.leaf(Node::At(side, first + self.slices.at))
+    }
+    /// The component at hand of a vector of other length than rows, which goes with slices of its length.
+    pub(super) fn component_of(&mut self, vector: &[f64], place: Range<usize>) -> Result<Id> {
+        self.meet(vector.len() as u32, place)?;
+        self.formula.number(vector[self.slices.at as usize])
+    }
+    /// Slices of one reduction have one length.
+    fn meet(&mut self, len: u32, place: Range<usize>) -> Result<()> {
+        match self.slices.len.replace(len) {
+            Some(other) if other != len => {
+                Err(self.error(place, format!("expected a slice of {other} components as before, got one of {len}")))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// Whether a slice stands anywhere in the formula.
+    pub(super) fn has_slices(&self) -> bool {
+        self.tokens.iter().any(|token| token.kind == super::TokenKind::Symbol(":"))
+    }
+    fn index(&mut self) -> Result<u32> {
+        let token = self.bump();
+        match token.kind {
+            super::TokenKind::Number(v) if v >= 0.0 && v == v.trunc() && v < 1e9 => Ok(v as u32),
+            _ => Err(self.error(token.range, "a component is numbered 0, 1, 2, …".into())),
+        }
+    }
+    fn check_components(&self, last: u32, start: usize) -> Result<()> {
+        match self.scope.dim.filter(|dim| last as usize >= *dim) {
+            Some(dim) => {
+                let place = start..self.tokens[self.at - 1].range.end;
+                let e = self.error(place, format!("component {last} of rows that have {dim}"));
+                Err(e.remedy("components are numbered from 0"))
+            }
+            None => Ok(()),
+        }
+    }
+    fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), super::TokenKind::Symbol(s) if *s == symbol)
+    }
+    /// The value of a whole formula: slices outside of reductions make a short vector.
+    pub(super) fn value_of_the_pair(&mut self) -> Result<Id> {
+        let begin = self.at;
+        let first = self.expression()?;
+        let Some(len) = self.slices.len else { return Ok(first) };
+        let end = self.at;
+        let place = 0..self.text.len();
+        let mut parts = vec![self.one_number(first, len, place.clone())?];
+        if len > 16 {
+            return Err(self.error(place, format!("a value of {len} numbers")).limit("1 to 16 numbers"));
+        }
+        for at in 1..len {
+            self.begin_part(begin, at, len, &place)?;
+            parts.push(self.expression()?);
+        }
+        self.at = end;
+        let result = self.formula.tuple(parts);
+        self.place(0, result)
+    }
+    /// Whether the arguments of `name`, whose parenthesis is open, are reduced over components.
+    pub(super) fn reduces(&self, name: &str) -> bool {
+        match name {
+            "max" | "min" => self.commas() == 0,
+            "mean" | "norm" | "dot" => true,
+            _ => REDUCE.iter().any(|(n, _)| *n == name),
+        }
+    }
+    /// Commas up to the closing parenthesis that belong to it.
+    fn commas(&self) -> usize {
+        let (mut depth, mut commas) = (0, 0);
+        for token in &self.tokens[self.at..] {
+            match token.kind {
+                super::TokenKind::Symbol("(" | "[") => depth += 1,
+                super::TokenKind::Symbol(")" | "]") if depth == 0 => break,
+                super::TokenKind::Symbol(")" | "]") => depth -= 1,
+                super::TokenKind::Symbol(",") if depth == 0 => commas += 1,
+                _ => {}
+            }
+        }
+        commas
+    }
+    /// Goes back to parse a part once more, for the component `at` of slices of `len` components.
+    fn begin_part(&mut self, begin: usize, at: u32, len: u32, place: &Range<usize>) -> Result<()> {
+        if self.steps > MAX_STEPS {
+            let e = self.error(place.clone(), "the formula has too many components in slices".into());
+            return Err(e
+                .limit(format!("{MAX_NODES} operations in all"))
+                .remedy("choose columns instead: --columns 0-99"));
+        }
+        self.at = begin;
+        self.slices = Slices { at, len: Some(len) };
+        Ok(())
+    }
+    /// A number for one component of slices, not a vector of whole rows.
+    fn one_number(&self, id: Id, len: u32, place: Range<usize>) -> Result<Id> {
+        match self.formula.ty(id).shape {
+            Shape::Scalar => Ok(id),
+            _ => {
+                let what = format!("expected vectors of one length, got slices of {len} components and whole rows");
+                Err(self.error(place, what).remedy("take the same slice of each row: x[0:3] - y[0:3]"))
+            }
+        }
+    }
+    /// The arguments of a reduction `name` and, where they hold slices, its value.
+    pub(super) fn reduced(&mut self, name: &str, range: &Range<usize>) -> Result<(Vec<Id>, Option<Id>)> {
+        let begin = self.at;
+        let outer = std::mem::take(&mut self.slices);
+        let first = self.arguments()?;
+        let Some(len) = self.slices.len else {
+            self.slices = outer;
+            return Ok((first, None));
+        };
+        let end = self.at;
+        let place = range.start..self.tokens[end - 1].range.end;
+        let mut parts = vec![self.part(name, &first, len, &place)?];
+        for at in 1..len {
+            self.begin_part(begin, at, len, &place)?;
+            let arguments = self.arguments()?;
+            parts.push(self.part(name, &arguments, len, &place)?);
+        }
+        (self.at, self.slices) = (end, outer);
+        let result = self.joined(name, parts);
+        Ok((vec![], Some(self.place(range.start, result)?)))
+    }
+    /// What the reduction `name` joins: its argument, or the product of its arguments.
+    fn part(&mut self, name: &str, arguments: &[Id], len: u32, place: &Range<usize>) -> Result<Id> {
+        let wanted = if name == "dot" { 2 } else { 1 };
+        if arguments.len() != wanted {
+            let (s, got) = (if wanted == 1 { "" } else { "s" }, arguments.len());
+            return Err(self.error(place.clone(), format!("'{name}' takes {wanted} argument{s}, not {got}")));
+        }
+        for id in arguments {
+            self.one_number(*id, len, place.clone())?;
+        }
+        self.check_truth(name, arguments[0], place)?;
+        match name {
+            "dot" => self.formula.binary(Binary::Mul, arguments[0], arguments[1]),
+            "norm" => self.formula.binary(Binary::Mul, arguments[0], arguments[0]),
+            _ => Ok(arguments[0]),
+        }
+    }
+    fn joined(&mut self, name: &str, parts: Vec<Id>) -> Result<Id> {
+        let len = parts.len();
+        let op = REDUCE.iter().find(|(n, _)| *n == name).map_or(Reduce::Sum, |(_, op)| *op);
+        let joined = self.by_halves(op.operator(), parts)?;
+        match name {
+            "mean" => {
+                let len = self.formula.number(len as f64)?;
+                self.formula.binary(Binary::Div, joined, len)
+            }
+            "norm" => self.formula.unary(Unary::Sqrt, joined),
+            // One truth value counts as a number.
+            "count" if len == 1 => {
+                let (one, zero) = (self.formula.number(1.0)?, self.formula.number(0.0)?);
+                self.formula.select(joined, one, zero)
+            }
+            _ => Ok(joined),
+        }
+    }
+    fn by_halves(&mut self, op: Binary, mut parts: Vec<Id>) -> Result<Id> {
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|two| match two {
+                [a, b] => self.formula.binary(op, *a, *b),
+                rest => Ok(rest[0]),
+            });
+            parts = pairs.collect::<Result<_>>()?;
+        }
+        // INVARIANT: slices are not empty, so there is a part.
+        Ok(parts[0])
+    }
+    /// A `reduce` over slices: the operator, from the token `op` on, is parsed for each component with the accumulated and
+    /// the next number in place of `names`. `body` is where the last argument begins, `first` its first component.
+    pub(super) fn user_reduced(
+        &mut self,
+        op: usize,
+        names: &[String; 2],
+        init: Option<Id>,
+        body: (usize, Id),
+    ) -> Result<Id> {
+        let len = self.slices.len.unwrap_or(1);
+        let end = self.at;
+        let place = self.tokens[op].range.start..self.tokens[end - 1].range.end;
+        let mut next = self.one_number(body.1, len, place.clone())?;
+        let mut total = init;
+        for at in 0..len {
+            if at > 0 {
+                self.begin_part(body.0, at, len, &place)?;
+                next = self.expression()?;
+            }
+            total = Some(match total {
+                None => next,
+                Some(so_far) => {
+                    self.begin_part(op, 0, len, &place)?;
+                    self.bound = Some(names.clone());
+                    self.operands = Some([so_far, next]);
+                    let joined = self.expression();
+                    (self.bound, self.operands) = (None, None);
+                    joined?
+                }
+            });
+        }
+        self.at = end;
+        total.ok_or_else(|| Error::internal("a slice without components"))
+    }
+    /// Conditions are counted, and met by any or all; numbers are not.
+    pub(super) fn check_truth(&self, name: &str, id: Id, place: &Range<usize>) -> Result<()> {
+        let truth = matches!(name, "count" | "any" | "all");
+        if !truth || self.formula.ty(id).truth {
+            return Ok(());
+        }
+        let what = if name == "count" { "'count' counts" } else { "'any' and 'all' take" };
+        let e = self.error(place.clone(), format!("{what} truth values, here numbers"));
+        Err(e.remedy(format!("compare: '{name}(x != y)'")))
+    }
+}
