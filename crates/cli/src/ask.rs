@@ -134,9 +134,19 @@ pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest.then_some(true) }, budget)
 }
 
+/// The edges of bins in a file.
+fn edges(path: &str, budget: &Budget) -> Result<Vec<f64>> {
+    let edges = numbers(path, budget)?;
+    if edges.len() < 2 || !edges.windows(2).all(|w| w[0] < w[1]) {
+        let e = Error::input("bin edges are two or more numbers, each larger than the one before");
+        return Err(e.at(format!("--edges {path}")).remedy("sort them and drop duplicates"));
+    }
+    Ok(edges)
+}
+
 /// `hist`.
 pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
-    let edges = args.edges.as_deref().map(|path| numbers(path, budget)).transpose()?;
+    let edges = args.edges.as_deref().map(|path| edges(path, budget)).transpose()?;
     let range = args.range.as_ref().map(|r| [r[0], r[1]]);
     let axis = AxisSpec { value: None, bins: edges.is_none().then_some(args.bins), range, edges };
     let closed = if args.half_open { Closed::HalfOpen } else { Closed::Last };

@@ -39,11 +39,17 @@ fn main() {
         Err(e) => {
             // A list that was asked for as a value is no error.
             let text = e.to_string();
-            let _ = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
-                Some(list) => terminal::print_line(list.trim_end()).is_ok(),
-                None => e.print().is_ok(),
+            let told = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
+                Some(list) => terminal::print_line(list.trim_end()),
+                None => e.print().or_else(|e| match e.kind() {
+                    std::io::ErrorKind::BrokenPipe => Ok(()),
+                    _ => Err(Error::resource(format!("standard output: {e}"))),
+                }),
             };
-            std::process::exit(if e.use_stderr() { 2 } else { 0 });
+            // What goes to standard error is told nowhere else.
+            let untold = told.err().filter(|_| !e.use_stderr());
+            untold.iter().for_each(terminal::error);
+            std::process::exit(if e.use_stderr() { 2 } else { i32::from(untold.is_some()) });
         }
     };
     let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));

@@ -65,7 +65,11 @@ fn runs_stay_within_their_memory() {
     fs::remove_dir_all(&folder).unwrap();
     // Long enough to ask for a device, whose driver takes more than all that is allowed.
     let folder = points("longer", 60_000, 3);
-    within(&folder, 16, &["hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "prune=off", "-o", "h.csv"]);
+    within(
+        &folder,
+        16,
+        &["hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "prune=off", "-o", "h.csv"],
+    );
     fs::remove_dir_all(&folder).unwrap();
     let folder = points("smaller", 4_000, 3);
     within(&folder, 48, &["dist", "a.npy", "-o", "d.npy"]);

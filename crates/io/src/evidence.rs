@@ -26,9 +26,9 @@ pub fn parse(text: &str, network: &Network, budget: &Budget) -> Result<Evidence>
     }
     let pairs = match all[..] {
         [] | [0] | [1, 0] => &[][..],
-        [k, ref rest @ ..] if rest.len() == 2 * k => rest,
-        [1, k, ref rest @ ..] if rest.len() == 2 * k => rest,
-        [samples, k, ref rest @ ..] if samples > 1 && k > 0 && rest.len() > 2 * k => {
+        [k, ref rest @ ..] if k.checked_mul(2) == Some(rest.len()) => rest,
+        [1, k, ref rest @ ..] if k.checked_mul(2) == Some(rest.len()) => rest,
+        [samples, k, ref rest @ ..] if samples > 1 && k > 0 && rest.len() > k.saturating_mul(2) => {
             return Err(Error::input(format!("the file holds {samples} samples of evidence"))
                 .limit("1")
                 .remedy("one file for each"));

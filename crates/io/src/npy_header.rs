@@ -149,6 +149,10 @@ fn frame(name: &str, base: u64, bytes: &[u8]) -> Result<Need> {
         2 | 3 => (12, u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize),
         v => return Err(damaged(name, base + 6, format!("NPY version {v} is unknown")).limit("versions 1, 2 and 3")),
     };
+    if bytes[7] != 0 {
+        let what = format!("NPY version {}.{} is unknown", bytes[6], bytes[7]);
+        return Err(damaged(name, base + 7, what).limit("versions 1.0, 2.0 and 3.0"));
+    }
     if len > LONGEST_HEADER {
         return Err(damaged(name, base + 8, format!("the NPY header claims {len} bytes")).limit("64 KiB"));
     }

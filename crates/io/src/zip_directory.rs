@@ -110,7 +110,18 @@ fn find_directory(source: &Source) -> Result<Place> {
     if entries == 0xffff || bytes == 0xffff_ffff || begin == 0xffff_ffff {
         return find_directory_64(source, end_at);
     }
-    Ok(Place { at: begin, bytes, entries })
+    adjoining(source, Place { at: begin, bytes, entries }, end_at)
+}
+
+/// `place` where its directory ends at `end`, at which the record that tells it begins. Else places do not count from the
+/// start of the file, as in an archive that was written behind another, and would be those of the other one.
+fn adjoining(source: &Source, place: Place, end: u64) -> Result<Place> {
+    if place.at.checked_add(place.bytes) == Some(end) {
+        return Ok(place);
+    }
+    Err(Error::input("the archive does not begin where the file does, or bytes of it are missing or too many")
+        .at(at_byte(source.name(), end))
+        .remedy("copy the file again, or write it with numpy.savez"))
 }
 
 fn find_directory_64(source: &Source, end_at: u64) -> Result<Place> {
@@ -126,7 +137,7 @@ fn find_directory_64(source: &Source, end_at: u64) -> Result<Place> {
     let mut fields = Fields { source, base: at, bytes: &end, at: 0 };
     fields.signature(END_64)?;
     fields.at = 32;
-    Ok(Place { entries: fields.u64()?, bytes: fields.u64()?, at: fields.u64()? })
+    adjoining(source, Place { entries: fields.u64()?, bytes: fields.u64()?, at: fields.u64()? }, at)
 }
 
 fn damaged(source: &Source, at: u64) -> Error {

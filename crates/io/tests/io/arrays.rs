@@ -272,4 +272,11 @@ fn archives_that_contradict_themselves_are_refused() {
     twice[end + 10] = 2;
     twice[end + 12..end + 16].copy_from_slice(&(2 * entry.len() as u32).to_le_bytes());
     explained(&read(&scratch.file("t.npz", &twice)).unwrap_err(), Blame::Input, &["two members", "'x.npy'"]);
+    // An archive behind another one, or behind other bytes, and one with bytes before its end.
+    let end = whole.len() - 22;
+    let gap = [&whole[..end], b"....", &whole[end..]].concat();
+    for odd in [[&whole[..], &whole[..]].concat(), [b"....", &whole[..]].concat(), gap] {
+        let error = read(&scratch.file("b.npz", &odd)).unwrap_err();
+        explained(&error, Blame::Input, &["does not begin where the file does"]);
+    }
 }
