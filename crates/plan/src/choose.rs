@@ -8,7 +8,7 @@ use crate::screen::{Form, Question};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use zipfold_core::budget::human_bytes;
+use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::{Error, Job, Precision, Result};
 
@@ -93,10 +93,15 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     };
     let mut warnings = vec![];
     if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 16 * 15 {
-        let wanted = human_bytes(room(prune)?);
+        let wanted = room(prune)?;
         prune = Prune::default();
-        let slower = "all pairs are evaluated: there is no room for the sorted rows that bounds need";
-        warnings.push(format!("{slower} ({wanted} in all, limit {})", human_bytes(machine.memory)));
+        let would = human_bytes_up(wanted.saturating_add(wanted / 15));
+        let slower = "all pairs are evaluated, since the sorted rows that bounds need have no room";
+        warnings.push(format!(
+            "{slower}: {} of --memory {}; --memory {would} would do",
+            human_bytes(wanted),
+            human_bytes(machine.memory)
+        ));
         reasons.extend(warnings.iter().cloned());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
@@ -272,16 +277,20 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
     let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
-    // Pruned: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
-    if prune.is_on() && matches!(cost::kernel(job, "points"), cost::Kernel::Nearest | cost::Kernel::Within) {
-        // Clouds: hoisted rows, sorted ones, names, keys and order.
-        let numbers = 2 * (side(0, job.space.n) + side(1, job.space.m));
-        return numbers + 32 * (job.space.n + job.space.m) as u64 + threads as u64 * (registers + tile);
+    let (x, y) = (side(0, job.space.n), side(1, job.space.m));
+    if prune.mesh.is_some() {
+        // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
+        return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
     }
+    if prune.is_on() && matches!(cost::kernel(job, "points"), cost::Kernel::Nearest | cost::Kernel::Within) {
+        // Clouds: hoisted rows, sorted ones, boxes, names, keys and order.
+        return 3 * (x + y) + 32 * (job.space.n + job.space.m) as u64 + threads as u64 * registers;
+    }
+    // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = match prune.is_on() {
         true => 7,
         false if Form::of(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= 16),
     };
-    copies * (side(0, job.space.n) + side(1, job.space.m)) + threads as u64 * (registers + tile + gathered)
+    copies * (x + y) + threads as u64 * (registers + tile + gathered)
 }
