@@ -130,6 +130,9 @@ fn limits_and_full_pipes_are_told_not_died_of() {
         assert_eq!(done.status.code(), Some(0));
         assert_eq!(shell(&folder, "$Z hist none.csv 2>/dev/full").status.code(), Some(2));
         assert_eq!(shell(&folder, "$Z infer none.uai 2>/dev/full").status.code(), Some(2));
+        for words in ["--help", "--version", "help hist", "metrics", "dist --metric help"] {
+            says(&shell(&folder, &format!("$Z {words} >/dev/full")), 1, "standard output");
+        }
     }
 }
 

@@ -117,6 +117,7 @@ fn damaged_headers_are_refused() {
     let many = format!("({})", "1,".repeat(65));
     refused("a.npy", &npy(1, &dict("<f8", "False", &many), &[0; 8]), Blame::Input, &["64 dimensions"]);
     refused("a.npy", &npy(4, &good, &[0; 8]), Blame::Input, &["version 4", "byte 6"]);
+    refused("a.npy", b"\x93NUMPY\x01\x01\x02\x00{}\n", Blame::Input, &["NPY version 1.1 is unknown"]);
     refused("a.npy", b"\x93NUMPY\x02\x00\xff\xff\xff\x7f and more", Blame::Input, &["64 KiB"]);
     refused("a.npy", b"x,y\n1,2\n3,4\n", Blame::Input, &["no NPY file"]);
     refused("a.npy", b"", Blame::Input, &["0 bytes"]);
