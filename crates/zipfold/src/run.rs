@@ -217,7 +217,7 @@ fn run_typed<T: Typed>(
     };
     let resumed = found.is_some();
     let before = found.as_ref().map_or(0, |earlier| earlier.cells);
-    let _held = reserve(job, &plan, target, options)?;
+    let (_held, ahead) = reserve(job, &plan, target, options)?;
     let tiles = tiles(job, &plan, options.shard);
     let merged = found.unwrap_or_else(|| Partial::start(identity.unwrap_or_default(), states(job, &plan, options)));
     let run = Run { number: merged.run, checkpoint: options.checkpoint.as_deref(), resumed };
@@ -237,7 +237,7 @@ fn run_typed<T: Typed>(
     let at_once = options.stop.filter(|_| options.checkpoint.is_none());
     let engine = workers.install(|| Worker::<T>::load(job, &plan, device, &options.warnings))?.until(at_once);
     let keeper = Keeper::new(run, &merged, options);
-    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options };
+    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options, ahead };
     let merged = sweep.run(&engine, &workers, merged, keeper)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -271,13 +271,15 @@ fn run_typed<T: Typed>(
 }
 
 /// Everything proportional to the data is asked for before work starts.
-fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<Vec<Reservation>> {
+/// With it, how many units may be begun before an earlier one is merged.
+fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<(Vec<Reservation>, usize)> {
     let (n, m) = (job.space.n, job.space.m);
     let mut held = vec![
         options
             .budget
             .reserve(working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune), "hoisted rows and tiles")?,
     ];
+    let mut counters = 0u64;
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
         if dense > 0 && matches!(target, Target::Memory) {
@@ -287,10 +289,25 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
             let edges: usize = h.axes.iter().map(|a| a.edges.len()).sum();
             held.push(options.budget.reserve(EDGE * edges as u64, "the edges of the bins")?);
         }
-        let copies = if matches!(fold, Fold::Histogram(_)) { 1 + units_ahead(plan) as u64 } else { 1 };
-        held.push(options.budget.reserve(fold.bytes(n, m).saturating_mul(copies), "the result and its partials")?);
+        match fold {
+            Fold::Histogram(_) => counters = counters.saturating_add(fold.bytes(n, m)),
+            _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
+        }
     }
-    Ok(held)
+    // Each unit counts on its own: the merged counts, those of one unit, and of more where there is room.
+    held.push(options.budget.reserve(counters.saturating_mul(2), "the counts, and those of a unit")?);
+    let most = units_ahead(plan) - 1;
+    let more = (options.budget.free() / 4 * 3).checked_div(counters).map_or(most, |room| most.min(room as usize));
+    held.push(options.budget.reserve(counters.saturating_mul(more as u64), "the counts of units")?);
+    if more + 1 < plan.threads {
+        let what = format!(
+            "{} of {} threads work at a time: --memory has no room for the counts of more",
+            more + 1,
+            plan.threads
+        );
+        options.warnings.add(what.as_str());
+    }
+    Ok((held, more + 1))
 }
 
 /// The tiles of the run, or of its share.
@@ -316,7 +333,7 @@ fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     job.folds.iter().map(start).collect()
 }
 
-/// Units that may be begun before an earlier one is merged.
+/// Units that are worth being begun before an earlier one is merged.
 fn units_ahead(plan: &Plan) -> usize {
     // Pruned units differ in their work, so that more of them are needed to even it out.
     plan.threads * if plan.prune.is_on() { 16 } else { 4 }
@@ -329,6 +346,8 @@ struct Sweep<'a, T: Typed> {
     tiles: &'a [Tile],
     places: &'a Places<T>,
     options: &'a Options<'a>,
+    /// Units that may be begun before an earlier one is merged.
+    ahead: usize,
 }
 
 impl<T: Typed> Sweep<'_, T> {
@@ -340,7 +359,7 @@ impl<T: Typed> Sweep<'_, T> {
         mut merged: Partial,
         mut keeper: Keeper<'_>,
     ) -> Result<Partial> {
-        let Sweep { job, plan, tiles, places, options } = *self;
+        let Sweep { job, plan, tiles, places, options, .. } = *self;
         let (total, before) = (cells(job, tiles), merged.cells);
         let mut growth = Growth::default();
         let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
@@ -370,7 +389,7 @@ impl<T: Typed> Sweep<'_, T> {
             first += 1;
         }
         if !stopped() {
-            in_order(workers, first..units.len(), units_ahead(plan), work, take)?;
+            in_order(workers, first..units.len(), self.ahead, work, take)?;
         }
         if merged.tiles_done < tiles.len() {
             workers.install(|| keeper.at_the_end(job, tiles, places, &mut merged)).map_err(|e| {
