@@ -353,6 +353,9 @@ pub struct BenchArgs {
     /// Small questions of every kind, each against its prediction and the questions beside it; seconds of one thread's processor
     #[arg(long)]
     pub everything: bool,
+    /// Of everything, only predictions, without the questions beside
+    #[arg(long, requires = "everything")]
+    pub predictions: bool,
     /// Runs of each, of which the fastest counts
     #[arg(long, default_value_t = 5, value_parser = whole, allow_negative_numbers = true)]
     pub turns: usize,

@@ -16,6 +16,7 @@ use question::{Asked, Ends, asked, of_two};
 use std::collections::BTreeMap;
 use zipfold::core::figures;
 use zipfold::plan::Settings;
+use zipfold::plan::cost::Term;
 use zipfold::run::{Output, Target, ready, run};
 use zipfold::{Options, Result};
 
@@ -29,25 +30,29 @@ const NOISE: f64 = 2e-4;
 /// What is so many times slower, or predicted so wrongly, is listed.
 const OFF: f64 = 3.0;
 
-/// Measured and predicted seconds, the family, and whether bounds left pairs out.
+/// Measured and predicted seconds, what these are made of, the family, and whether bounds left pairs out.
 struct Timed {
     actual: f64,
     predicted: f64,
+    terms: Vec<Term>,
     family: String,
     pruned: bool,
 }
 
 /// The prediction as `explain` has it, with the search for a range.
-fn predicted(asked: &Asked, options: &Options<'_>) -> Result<f64> {
+fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
     let (problem, ranges) = zipfold::ranges::foresee(&asked.problem, &asked.data, options)?;
     let (job, machine) = ready(&problem, &asked.data, options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
-    Ok(plan.seconds + ranges.iter().map(|plan| plan.seconds).sum::<f64>())
+    let of_ranges = ranges.into_iter().flat_map(|plan| plan.terms);
+    let of_ranges = of_ranges.map(|term| Term { what: format!("range: {}", term.what), ..term });
+    let terms: Vec<Term> = plan.terms.into_iter().chain(of_ranges).collect();
+    Ok((terms.iter().map(|term| term.seconds).sum(), terms))
 }
 
 fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
     let options = Options { threads, settings: asked.settings.clone(), ..Options::default() };
-    let predicted = predicted(asked, &options)?;
+    let (predicted, terms) = predicted(asked, &options)?;
     let mut best: Option<Timed> = None;
     for turn in 0..=turns.max(1) {
         let watch = Watch::start();
@@ -58,7 +63,7 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
         // The first turn starts threads and makes code.
         if turn <= 1 || best.as_ref().is_some_and(|b| actual < b.actual) {
             let (family, pruned) = (outcome.plan.family.clone(), outcome.plan.prune.is_on());
-            best = Some(Timed { actual, predicted, family, pruned });
+            best = Some(Timed { actual, predicted, terms: terms.clone(), family, pruned });
         }
         if actual > SLOW {
             break;
@@ -172,6 +177,8 @@ struct Found {
     questions: usize,
     runs: usize,
     refused: Vec<String>,
+    /// Every question in numbers, where they were asked for.
+    all: Vec<serde_json::Value>,
     /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions longer than noise.
     logs: (f64, f64, usize),
 }
@@ -190,17 +197,13 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
     let mut found = Found::default();
     let watch = Watch::start();
     for case in &cases {
-        if let Err(e) = one(&levels, case, (args.turns.min(3), threads), &settings, &mut found) {
+        if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &settings, &mut found) {
             found.refused.push(format!("{}: {e}", levels.name(case)));
         }
     }
     found.lines.sort_by(|a, b| b.times.total_cmp(&a.times));
     match args.json {
-        true => found.lines.iter().try_for_each(|line| {
-            let Line { times, what, question, actual, other } = line;
-            let value = serde_json::json!({"question": question, "what": what, "times": times, "seconds": actual, "other": other});
-            print_line(&value.to_string())
-        }),
+        true => found.all.iter().try_for_each(|question| print_line(&question.to_string())),
         false => report(&found, without, watch.seconds()),
     }
 }
@@ -243,7 +246,7 @@ fn apart(a: f64, b: f64) -> f64 {
 fn one(
     levels: &Levels,
     case: &Case,
-    (turns, threads): (usize, usize),
+    (turns, threads, compare): (usize, usize, bool),
     settings: &Settings,
     found: &mut Found,
 ) -> Result<()> {
@@ -259,7 +262,7 @@ fn one(
     let plain = loop {
         let question = question(case, rows, &none)?;
         let options = Options { threads, settings: question.settings.clone(), ..Options::default() };
-        if rows / 2 >= FEWEST && predicted(&question, &options)? > LONG {
+        if rows / 2 >= FEWEST && predicted(&question, &options)?.0 > LONG {
             rows /= 2;
             continue;
         }
@@ -281,17 +284,21 @@ fn one(
     };
     add(off, "predicted too much".into(), plain.predicted);
     add(1.0 / off, "predicted too little".into(), plain.predicted);
-    let mut runs = 0;
+    let mut others = BTreeMap::new();
     for beside in beside(levels, case, &plain) {
-        if !levels.allow(&beside.case) {
+        if !compare || !levels.allow(&beside.case) {
             continue;
         }
         let Ok(question) = question(&beside.case, rows, &beside.settings) else { continue };
         // What a question cannot be asked with is refused.
         let Ok(other) = timed(&if beside.two { of_two(question) } else { question }, turns, threads) else { continue };
-        runs += 1;
+        others.insert(beside.what, other.actual);
         add(apart(plain.actual, other.actual) / beside.more, format!("slower than {}", beside.what), other.actual);
     }
-    found.runs += runs;
+    found.runs += others.len();
+    found.all.push(
+        serde_json::json!({"question": levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
+        "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others}),
+    );
     Ok(())
 }
