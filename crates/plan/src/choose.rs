@@ -273,7 +273,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
     let nodes = job.low.formula.nodes().len() as u64;
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
-    let tile = (tiling.rows + tiling.cols) as u64 * 64;
+    // With bounds a tile may have all rows, and threads hold none of them.
+    let tile = if prune.is_on() { 0 } else { (tiling.rows + tiling.cols) as u64 * 64 };
     let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
     let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
