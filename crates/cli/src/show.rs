@@ -49,7 +49,9 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         });
         return print_line(&value.to_string());
     }
-    outcome.warnings.iter().for_each(|w| warning(&shown_lines(w)));
+    // Those of the plan were shown before the run.
+    let late = outcome.warnings.iter().filter(|w| !outcome.plan.warnings.contains(w));
+    late.for_each(|w| warning(&shown_lines(w)));
     if args.quiet {
         return Ok(());
     }

@@ -125,6 +125,10 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
     seconds.plan = planning.elapsed().as_secs_f64();
+    if !args.json {
+        // Before the run: it may take long because of them.
+        plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
+    }
     let target = target(args, &job, output);
     let outcome = zipfold::run(problem, &job, plan, &target, &options);
     let outcome = outcome.map_err(|e| resume_hint(e, &options))?;

@@ -120,3 +120,24 @@ fn what_does_not_fit_is_refused_before_work() {
     }
     fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Bounds that memory does not hold are given up in words, before a run that takes long without them, and the plan says so.
+#[test]
+fn what_is_slower_for_want_of_memory_is_said() {
+    let folder = points("slower", 100_000, 3);
+    let ask = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
+        let done =
+            command.args(words).args(["--device", "cpu", "--threads", "2"]).current_dir(&folder).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let plan = |memory: &str| ask(&["explain", "knn", "a.npy", "-k", "1", "--memory", memory]);
+    let slow = plan("8MiB");
+    assert!(slow.contains("pruning    off: all pairs are evaluated, for want of memory"), "{slow}");
+    let enough = slow.split("--memory ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let fast = plan(enough);
+    assert!(fast.contains("pruning    on"), "{enough}: {fast}");
+    ask(&["knn", "a.npy", "-k", "1", "-q", "-o", "k.npz", "--memory", enough]);
+    fs::remove_dir_all(&folder).unwrap();
+}

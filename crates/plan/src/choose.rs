@@ -93,15 +93,12 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     };
     let mut warnings = vec![];
     if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 16 * 15 {
-        let wanted = room(prune)?;
+        let wanted: u64 = room(prune)?;
         prune = Prune::default();
-        let would = human_bytes_up(wanted.saturating_add(wanted / 15));
-        let slower = "all pairs are evaluated, since the sorted rows that bounds need have no room";
-        warnings.push(format!(
-            "{slower}: {} of --memory {}; --memory {would} would do",
-            human_bytes(wanted),
-            human_bytes(machine.memory)
-        ));
+        let slower = "all pairs are evaluated, for want of memory: the sorted rows that bounds need make it";
+        let limit = human_bytes(machine.memory);
+        let enough = human_bytes_up((wanted / 15 + 1) * 16);
+        warnings.push(format!("{slower} {} in all (limit {limit}); --memory {enough} is enough", human_bytes(wanted)));
         reasons.extend(warnings.iter().cloned());
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
@@ -284,8 +281,12 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
     }
     if prune.is_on() && matches!(cost::kernel(job, "points"), cost::Kernel::Nearest | cost::Kernel::Within) {
-        // Clouds: hoisted rows, sorted ones, boxes, names, keys and order.
-        return 3 * (x + y) + 32 * (job.space.n + job.space.m) as u64 + threads as u64 * registers;
+        // Clouds: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
+        // rows are kept once more (resident for neighbours of one table: 115 bytes a row of 3, 438 of 8).
+        let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
+        let lists = if matches!(job.folds[0], Fold::Nearest(_)) { 24 * job.space.n as u64 } else { 0 };
+        let rows = if job.low.dim <= 4 { x + y } else { 3 * (x + y) };
+        return rows + 48 * sorted as u64 + lists + threads as u64 * registers;
     }
     // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = match prune.is_on() {

@@ -167,6 +167,7 @@ fn pruning(job: &Job, plan: &Plan) -> String {
                 .map(|s| format!(": {} of the pairs are evaluated", expected(s)))
                 .unwrap_or_default()
         }
+        (false, true) if !plan.warnings.is_empty() => format!("off: {}", plan.warnings.join("; ")),
         (false, true) => match plan.prune.evaluated {
             Some(share) if share > 0.999 => "off: bounds would leave all pairs to evaluate".into(),
             Some(share) => {

@@ -1,14 +1,82 @@
 //! Runs of values on their way into folds by rows: values of one row against consecutive others, credited to the row, to the
 //! others, or to both.
 //!
-//! The loops are straight, so that they vectorise for the instruction set of the caller; nothing is contracted, so that the
-//! bits are those of any other. A row takes a run in eight lanes (lane = column modulo 8), products with weights one by one;
+//! The loops are straight, so that they vectorise for the instruction set of the caller (long closures would be compiled apart,
+//! without it); nothing is contracted, so that the bits are those of any other. A row takes a run in eight lanes (lane = column modulo 8), products with weights one by one;
 //! a column takes its values one after another.
 
 use super::BLOCK;
 use super::rows::{Along, RowFold, RowOp, RowPiece, sum_of_lanes};
 use crate::number;
 use std::ops::Range;
+
+/// A number that is folded.
+pub trait Value: Copy + Into<f64> {
+    /// What is below any.
+    const LEAST: Self;
+    /// The larger of two; NaN if either is.
+    fn max(a: Self, b: Self) -> Self;
+    /// e to what each of up to a [`BLOCK`] of values is below `top`, the largest. In single precision within some 10⁻⁷ of what it
+    /// is below, and nothing of what is 690 below.
+    fn below(values: &[Self], top: Self, exps: &mut [f64]);
+}
+
+impl Value for f64 {
+    const LEAST: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn max(a: f64, b: f64) -> f64 {
+        number::max(a, b)
+    }
+    #[inline(always)]
+    fn below(values: &[f64], top: f64, exps: &mut [f64]) {
+        for (e, v) in exps.iter_mut().zip(values) {
+            *e = below(*v, top);
+        }
+    }
+}
+
+impl Value for f32 {
+    const LEAST: f32 = f32::NEG_INFINITY;
+    #[inline(always)]
+    fn max(a: f32, b: f32) -> f32 {
+        if a > b || a.is_nan() { a } else { b }
+    }
+    #[inline(always)]
+    fn below(values: &[f32], top: f32, exps: &mut [f64]) {
+        // Two loops, so that the first has vectors of single precision.
+        let (mut factors, mut powers) = ([0.0f32; BLOCK], [0i32; BLOCK]);
+        for ((factor, power), v) in factors.iter_mut().zip(&mut powers).zip(values) {
+            (*factor, *power) = single_below(*v, top);
+        }
+        for ((e, factor), power) in exps.iter_mut().zip(&factors).zip(&powers) {
+            *e = f64::from(*factor) * f64::from_bits(((1023 + i64::from(*power)) << 52) as u64);
+        }
+    }
+}
+
+/// (f, k) of f · 2^k, which is e to what `value` is below `top`. Coefficients of Cephes.
+#[inline(always)]
+fn single_below(value: f32, top: f32) -> (f32, i32) {
+    /// Adding it rounds to an integer.
+    const SHIFT: f32 = 12_582_912.0;
+    let depth = value - top;
+    let depth = if depth > -690.0 { depth } else { -690.0 };
+    let shifted = depth * std::f32::consts::LOG2_E + SHIFT;
+    let k = shifted - SHIFT;
+    let r = (depth - k * 0.693_359_4) - k * -2.121_944_4e-4;
+    let p = 1.987_569_1e-4;
+    let p = p * r + 1.398_199_9e-3;
+    let p = p * r + 8.333_452e-3;
+    let p = p * r + 4.166_579_6e-2;
+    let p = p * r + 0.166_666_65;
+    let p = p * r + 0.5;
+    let e = (p * (r * r) + r) + 1.0;
+    let e = if depth > -690.0 { e } else { 0.0 };
+    // Infinite values are 1 of themselves: their difference is no number.
+    let e = if value == top && value > f32::NEG_INFINITY { 1.0 } else { e };
+    let e = if value.is_nan() || top.is_nan() { f32::NAN } else { e };
+    (e, if value == top { 0 } else { shifted.to_bits() as i32 - SHIFT.to_bits() as i32 })
+}
 
 /// Values of row `row` against the rows `columns` of the other side, at most a [`BLOCK`] of them.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +97,7 @@ pub struct Run<'a, T> {
     pub apart: usize,
 }
 
-impl<'a, T: Copy + Into<f64>> Run<'a, T> {
+impl<'a, T: Value> Run<'a, T> {
     /// Credits the run to the row, and to the others along columns, or in a `half` space whose pairs count for both rows.
     #[inline(always)]
     pub fn credit(&self, fold: &RowFold, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
@@ -84,54 +152,78 @@ impl<'a, T: Copy + Into<f64>> Run<'a, T> {
     #[inline(always)]
     fn add(&self, fold: &RowFold, acc: &mut [f64]) {
         let width = fold.out_width();
-        for (part, a) in acc[..width].iter_mut().enumerate() {
-            let values = self.number(if fold.width == 1 { 0 } else { part });
-            *a += match fold.weights {
-                None => lane_sums(self.first, values, |v, _| v.into()),
-                Some(_) => {
-                    let weights = self.weight(fold, part);
-                    lane_sums(self.first, values, |v, l| v.into() * weights[l])
-                }
-            };
+        let values = |part: usize| self.number(if fold.width == 1 { 0 } else { part });
+        if fold.weights.is_none() {
+            for (part, a) in acc[..width].iter_mut().enumerate() {
+                *a += lane_sum(self.first, values(part));
+            }
+        } else {
+            self.add_products(fold, values, &mut acc[..width]);
         }
         if fold.op == RowOp::Mean {
             for (part, total) in acc[width..].iter_mut().enumerate() {
                 *total += match fold.weights {
-                    Some(_) => lane_sums(self.first, self.weight(fold, part), |w, _| w),
+                    Some(_) => lane_sum(self.first, self.weight(fold, part)),
                     None => self.len as f64,
                 };
             }
+        }
+    }
+    /// Adds the products of values and weights, number by number; four at a time, since each is a chain of additions.
+    #[inline(always)]
+    fn add_products<'v, V: Value + 'v>(&self, fold: &RowFold, values: impl Fn(usize) -> &'v [V], acc: &mut [f64]) {
+        let weights = |part: usize| self.weight(fold, part);
+        let (fours, rest) = acc.as_chunks_mut::<4>();
+        let (mut part, count) = (0, fours.len());
+        for four in fours {
+            let all = [part, part + 1, part + 2, part + 3];
+            let sums = lane_products(self.first, all.map(&values), all.map(weights));
+            for (a, sum) in four.iter_mut().zip(sums) {
+                *a += sum;
+            }
+            part += 4;
+        }
+        for (part, a) in rest.iter_mut().enumerate() {
+            let part = 4 * count + part;
+            *a += lane_products(self.first, [values(part)], [weights(part)])[0];
         }
     }
     /// Exponentials below the largest of the run.
     #[inline(always)]
     fn add_exp(&self, fold: &RowFold, acc: &mut [f64]) {
         let values = self.number(0);
-        let mut tops = [f64::NEG_INFINITY; 8];
-        let eights = values.chunks_exact(8);
-        for (top, v) in tops.iter_mut().zip(eights.remainder()) {
-            *top = number::max(*top, (*v).into());
+        let mut tops = [T::LEAST; 8];
+        let (eights, rest) = values.as_chunks::<8>();
+        for (top, v) in tops.iter_mut().zip(rest) {
+            *top = T::max(*top, *v);
         }
         for eight in eights {
-            tops.iter_mut().zip(eight).for_each(|(top, v)| *top = number::max(*top, (*v).into()));
+            for l in 0..8 {
+                tops[l] = T::max(tops[l], eight[l]);
+            }
         }
-        let top = tops.into_iter().fold(f64::NEG_INFINITY, number::max);
+        let mut top = T::LEAST;
+        for v in tops {
+            top = T::max(top, v);
+        }
         let mut exps = [0.0f64; BLOCK];
         let exps = &mut exps[..self.len];
-        exps.iter_mut().zip(values).for_each(|(e, v)| *e = below((*v).into(), top));
+        T::below(values, top, exps);
         let mut room = [0.0; 16];
         let mut long = vec![0.0; if acc.len() > 16 { acc.len() } else { 0 }];
         let own = if acc.len() > 16 { &mut long[..] } else { &mut room[..acc.len()] };
-        own[0] = top;
-        let weighted = |part: usize| match fold.weights {
-            None => lane_sums(self.first, exps, |e, _| e),
-            Some(_) => {
-                let weights = self.weight(fold, part);
-                lane_sums(self.first, exps, |e, l| e * weights[l])
-            }
-        };
-        own[1] = if fold.op == RowOp::Logsumexp { weighted(0) } else { lane_sums(self.first, exps, |e, _| e) };
-        own[2..].iter_mut().enumerate().for_each(|(part, sum)| *sum = weighted(part));
+        own[0] = top.into();
+        let exps: &[f64] = exps;
+        if fold.op == RowOp::Softmax || fold.weights.is_none() {
+            own[1] = lane_sum(self.first, exps);
+        }
+        if fold.weights.is_some() {
+            let first = if fold.op == RowOp::Softmax { 2 } else { 1 };
+            self.add_products(fold, |_| exps, &mut own[first..]);
+        } else if fold.op == RowOp::Softmax {
+            let sum = own[1];
+            own[2..].fill(sum);
+        }
         fold.combine(acc, own);
     }
     /// Counts, and the best of the run: what needs every value looked at goes one by one.
@@ -139,7 +231,9 @@ impl<'a, T: Copy + Into<f64>> Run<'a, T> {
     fn best(&self, fold: &RowFold, piece: &mut RowPiece) {
         let mut wide = [0.0f64; BLOCK];
         let wide = &mut wide[..self.len];
-        wide.iter_mut().zip(self.number(0)).for_each(|(w, v)| *w = (*v).into());
+        for (w, v) in wide.iter_mut().zip(self.number(0)) {
+            *w = (*v).into();
+        }
         if !piece.absorb_run(fold, self.row, self.first, wide) {
             wide.iter().enumerate().for_each(|(l, v)| piece.absorb(fold, self.row, self.first + l, &[*v]));
         }
@@ -154,21 +248,24 @@ impl<'a, T: Copy + Into<f64>> Run<'a, T> {
         let rows = at..at + self.len;
         match fold.op {
             RowOp::Count => {
-                let counts = piece.counts[rows].iter_mut().zip(self.number(0));
-                counts.for_each(|(c, v)| *c += u64::from((*v).into() != 0.0));
+                for (c, v) in piece.counts[rows].iter_mut().zip(self.number(0)) {
+                    *c += u64::from((*v).into() != 0.0);
+                }
             }
             RowOp::Sum | RowOp::Mean => {
-                piece.counts[rows.clone()].iter_mut().for_each(|c| *c += 1);
+                count(&mut piece.counts[rows.clone()]);
                 self.add_down(fold, &mut piece.acc[rows.start * stride..rows.end * stride]);
             }
             RowOp::Logsumexp => {
-                piece.counts[rows.clone()].iter_mut().for_each(|c| *c += 1);
+                count(&mut piece.counts[rows.clone()]);
                 self.add_exp_down(fold, piece.acc[rows.start * 2..rows.end * 2].as_chunks_mut().0);
             }
             RowOp::Softmax => {
-                piece.counts[rows.clone()].iter_mut().for_each(|c| *c += 1);
+                count(&mut piece.counts[rows.clone()]);
                 let acc = piece.acc[rows.start * stride..rows.end * stride].chunks_exact_mut(stride);
-                acc.zip(self.number(0)).for_each(|(acc, v)| fold.absorb_exp(acc, (*v).into(), self.row));
+                for (acc, v) in acc.zip(self.number(0)) {
+                    fold.absorb_exp(acc, (*v).into(), self.row);
+                }
             }
             RowOp::Min | RowOp::Argmin => self.best_down(fold, piece, |v, best| v > best),
             RowOp::Max | RowOp::Argmax => self.best_down(fold, piece, |v, best| v < best),
@@ -181,17 +278,29 @@ impl<'a, T: Copy + Into<f64>> Run<'a, T> {
             let weight = fold.weight(self.row, part);
             let values = self.number(if fold.width == 1 { 0 } else { part });
             match stride {
-                1 => acc.iter_mut().zip(values).for_each(|(a, v)| *a += (*v).into() * weight),
-                2 => {
-                    acc.as_chunks_mut::<2>().0.iter_mut().zip(values).for_each(|(a, v)| a[part] += (*v).into() * weight)
+                1 => {
+                    for (a, v) in acc.iter_mut().zip(values) {
+                        *a += (*v).into() * weight;
+                    }
                 }
-                _ => acc[part..].iter_mut().step_by(stride).zip(values).for_each(|(a, v)| *a += (*v).into() * weight),
+                2 => {
+                    for (a, v) in acc.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+                        a[part] += (*v).into() * weight;
+                    }
+                }
+                _ => {
+                    for (a, v) in acc[part..].iter_mut().step_by(stride).zip(values) {
+                        *a += (*v).into() * weight;
+                    }
+                }
             }
         }
         if fold.op == RowOp::Mean {
             for part in 0..stride - width {
                 let weight = fold.weight(self.row, part);
-                acc[width + part..].iter_mut().step_by(stride).for_each(|a| *a += weight);
+                for a in acc[width + part..].iter_mut().step_by(stride) {
+                    *a += weight;
+                }
             }
         }
     }
@@ -236,24 +345,60 @@ pub(super) fn below(value: f64, top: f64) -> f64 {
     if value == f64::NEG_INFINITY { 0.0 } else { e }
 }
 
-/// The sum of what `term` makes of values and their places, in eight lanes by column, the first of which is `first`.
+/// The sum of values in eight lanes by column, the first of which is `first`.
 #[inline(always)]
-fn lane_sums<T: Copy>(first: usize, values: &[T], term: impl Fn(T, usize) -> f64) -> f64 {
+fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
     let mut lanes = [0.0; 8];
-    let lead = ((8 - first % 8) % 8).min(values.len());
-    (0..lead).for_each(|l| lanes[(first + l) % 8] += term(values[l], l));
-    let whole = values[lead..].len() / 8 * 8;
-    for start in (lead..lead + whole).step_by(8) {
-        let eight: &[T; 8] = match values[start..start + 8].try_into() {
-            Ok(eight) => eight,
-            Err(_) => break,
-        };
+    let (lead, whole) = eights(first, values.len());
+    for (l, v) in values.iter().enumerate().take(lead) {
+        lanes[(first + l) % 8] += (*v).into();
+    }
+    for eight in values[lead..whole].as_chunks::<8>().0 {
         for l in 0..8 {
-            lanes[l] += term(eight[l], start + l);
+            lanes[l] += eight[l].into();
         }
     }
-    (lead + whole..values.len()).for_each(|l| lanes[l - lead - whole] += term(values[l], l));
+    for (l, v) in values[whole..].iter().enumerate() {
+        lanes[l] += (*v).into();
+    }
     sum_of_lanes(lanes)
+}
+
+/// As [`lane_sum`], of products.
+#[inline(always)]
+fn lane_products<T: Value, const P: usize>(first: usize, values: [&[T]; P], weights: [&[f64]; P]) -> [f64; P] {
+    let mut lanes = [[0.0; 8]; P];
+    let (lead, whole) = eights(first, values[0].len());
+    for (p, lanes) in lanes.iter_mut().enumerate() {
+        for l in (0..lead).chain(whole..values[p].len()) {
+            lanes[(first + l) % 8] += values[p][l].into() * weights[p][l];
+        }
+    }
+    let of = values.map(|v| v[lead..whole].as_chunks::<8>().0);
+    let by = weights.map(|w| w[lead..whole].as_chunks::<8>().0);
+    for at in 0..of[0].len() {
+        for p in 0..P {
+            let (eight, weights) = (&of[p][at], &by[p][at]);
+            for l in 0..8 {
+                lanes[p][l] += eight[l].into() * weights[l];
+            }
+        }
+    }
+    lanes.map(sum_of_lanes)
+}
+
+/// Where whole eights of columns begin and end among so many, the first of which is `first`.
+#[inline(always)]
+fn eights(first: usize, len: usize) -> (usize, usize) {
+    let lead = ((8 - first % 8) % 8).min(len);
+    (lead, lead + (len - lead) / 8 * 8)
+}
+
+#[inline(always)]
+fn count(counts: &mut [u64]) {
+    for c in counts {
+        *c += 1;
+    }
 }
 
 /// The weights of rows `rows`, and how far apart their numbers lie: as given where each is one number, else in `room`.

@@ -4,6 +4,7 @@
 use crate::kernels::math;
 use crate::simd::Isa;
 use zipfold_core::fold::BLOCK;
+use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
 use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
@@ -14,9 +15,7 @@ use zipfold_core::{Buffer, Elements};
 pub type Lanes<T> = [T; BLOCK];
 
 /// The component type of an evaluator.
-pub trait Real:
-    crate::memory::Plain + Send + Sync + Default + PartialOrd + Into<f64> + std::fmt::Debug + 'static
-{
+pub trait Real: crate::memory::Plain + Send + Sync + Default + PartialOrd + Value + std::fmt::Debug + 'static {
     /// Rounds.
     fn of(v: f64) -> Self;
     /// The number of these bits (the lower ones).

@@ -152,3 +152,80 @@ fn halves_are_for_values_that_cost_more() {
     assert_eq!(cells(VALUES[0], fold(RowOp::Sum, Along::All), Some(Cells::Triangle)), Cells::Triangle);
     assert_eq!(cells(VALUES[0], FoldSpec::Matrix {}, None), Cells::Diagonal);
 }
+
+/// Sums taken the plain way, one value after another: what the oracle and the engines share is held to it.
+#[test]
+fn sums_are_those_of_one_value_after_another() {
+    let mut lcg = Lcg::new(74);
+    for (n, cells) in
+        [0usize, 1, 2, 9, 131, 260].into_iter().flat_map(|n| [Cells::Triangle, Cells::Square].map(|c| (n, c)))
+    {
+        for columns in [0usize, 1, 3, 4, 7, 9] {
+            let x = table(&mut lcg, n, 2, false);
+            let items: Vec<f64> = (0..n * columns).map(|_| lcg.between(-1.0, 2.0)).collect();
+            let weights = (columns > 0).then(|| Table::f64(n, columns, items.clone()).unwrap());
+            for op in [RowOp::Sum, RowOp::Mean, RowOp::Softmax, RowOp::Logsumexp] {
+                if op == RowOp::Logsumexp && columns > 1 {
+                    continue;
+                }
+                let input = weights.as_ref().map(|_| Input::named("w"));
+                let question =
+                    pairs(&x).formula(VALUES[0]).fold(FoldSpec::Reduce { op, along: Along::Row, weights: input });
+                let problem = Problem { cells: Some(cells), ..question.problem().clone() };
+                let both = weights.clone().map(|w| [w.clone(), w]);
+                let Ok(job) = describe(&problem, Data { x: x.clone(), y: None, weights: vec![both] }) else { continue };
+                let got = numbers(&job, &oracle::run(&job).unwrap());
+                let mut wanted = vec![];
+                for i in 0..n {
+                    let others = || (0..n).filter(|j| cells == Cells::Square || *j != i);
+                    let value = |j: usize| (0..2).map(|k| (x.get(i, k) - x.get(j, k)).powi(2)).sum::<f64>();
+                    let weight = |j: usize, c: usize| if columns == 0 { 1.0 } else { items[j * columns + c] };
+                    let sum = |term: &dyn Fn(usize) -> f64| others().map(term).sum::<f64>();
+                    for c in 0..columns.max(1) {
+                        wanted.push(match op {
+                            RowOp::Sum => sum(&|j| value(j) * weight(j, c)),
+                            RowOp::Mean => sum(&|j| value(j) * weight(j, c)) / sum(&|j| weight(j, c)),
+                            RowOp::Softmax => sum(&|j| value(j).exp() * weight(j, c)) / sum(&|j| value(j).exp()),
+                            _ => sum(&|j| value(j).exp() * weight(j, c)).ln(),
+                        });
+                    }
+                }
+                let (what, values) = got[0][0].clone();
+                let odd = difference(&vec![(what, values)], &vec![(what, wanted)], |a, b| close(a, b, 1e-9));
+                assert!(odd.is_none(), "{op:?} {n} {cells:?} {columns}: {}", odd.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Exponentials of single precision, from the smallest differences to those that single precision cannot hold.
+#[test]
+fn log_sums_of_single_precision_are_near_those_of_double() {
+    let mut lcg = Lcg::new(75);
+    for scale in [1e-3, 1.0, 30.0, 400.0] {
+        for (n, m) in [(1, 1), (3, 129), (40, 300)] {
+            let side = |lcg: &mut Lcg, rows: usize| {
+                let items = (0..rows * 2).map(|_| lcg.between(-scale, scale) as f32).collect();
+                Table::f32(rows, 2, items).unwrap()
+            };
+            let (x, y) = (side(&mut lcg, n), side(&mut lcg, m));
+            let items: Vec<f64> = (0..m).map(|_| lcg.between(0.0, 2.0)).collect();
+            let w = Table::f64(m, 1, items).unwrap();
+            for op in [RowOp::Logsumexp, RowOp::Softmax] {
+                let spec = FoldSpec::Reduce { op, along: Along::Row, weights: Some(Input::named("w")) };
+                let question = pairs(&x).with(&y).formula("x[0] - y[0] + x[1] * 0.5").fold(spec);
+                let both = || vec![Some([w.clone(), w.clone()])];
+                let job =
+                    describe(question.problem(), Data { x: x.clone(), y: Some(y.clone()), weights: both() }).unwrap();
+                assert_eq!(job.precision, Precision::F32);
+                let wanted = numbers(&job, &oracle::run(&job).unwrap());
+                for isa in isas() {
+                    let got = on_engine(question.problem(), &job, &plain(isa, 2, 0)).unwrap();
+                    // A value itself errs by that much of its size.
+                    let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-6 * (b.abs() + scale + 1.0));
+                    assert!(odd.is_none(), "{op:?} {scale} {n} × {m} {isa}: {}", odd.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
