@@ -169,23 +169,11 @@ impl<'a, T: Value> Run<'a, T> {
             }
         }
     }
-    /// Adds the products of values and weights, number by number; four at a time, since each is a chain of additions.
+    /// Adds the products of values and weights, number by number.
     #[inline(always)]
     fn add_products<'v, V: Value + 'v>(&self, fold: &RowFold, values: impl Fn(usize) -> &'v [V], acc: &mut [f64]) {
-        let weights = |part: usize| self.weight(fold, part);
-        let (fours, rest) = acc.as_chunks_mut::<4>();
-        let (mut part, count) = (0, fours.len());
-        for four in fours {
-            let all = [part, part + 1, part + 2, part + 3];
-            let sums = lane_products(self.first, all.map(&values), all.map(weights));
-            for (a, sum) in four.iter_mut().zip(sums) {
-                *a += sum;
-            }
-            part += 4;
-        }
-        for (part, a) in rest.iter_mut().enumerate() {
-            let part = 4 * count + part;
-            *a += lane_products(self.first, [values(part)], [weights(part)])[0];
+        for (part, a) in acc.iter_mut().enumerate() {
+            *a += lane_products(self.first, values(part), self.weight(fold, part));
         }
     }
     /// Exponentials below the largest of the run.
@@ -366,25 +354,23 @@ fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
 
 /// As [`lane_sum`], of products.
 #[inline(always)]
-fn lane_products<T: Value, const P: usize>(first: usize, values: [&[T]; P], weights: [&[f64]; P]) -> [f64; P] {
-    let mut lanes = [[0.0; 8]; P];
-    let (lead, whole) = eights(first, values[0].len());
-    for (p, lanes) in lanes.iter_mut().enumerate() {
-        for l in (0..lead).chain(whole..values[p].len()) {
-            lanes[(first + l) % 8] += values[p][l].into() * weights[p][l];
+fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (lead, whole) = eights(first, values.len());
+    for l in 0..lead {
+        lanes[(first + l) % 8] += values[l].into() * weights[l];
+    }
+    let eights = values[lead..whole].as_chunks::<8>().0.iter().zip(weights[lead..whole].as_chunks::<8>().0);
+    for (eight, weights) in eights {
+        for l in 0..8 {
+            lanes[l] += eight[l].into() * weights[l];
         }
     }
-    let of = values.map(|v| v[lead..whole].as_chunks::<8>().0);
-    let by = weights.map(|w| w[lead..whole].as_chunks::<8>().0);
-    for at in 0..of[0].len() {
-        for p in 0..P {
-            let (eight, weights) = (&of[p][at], &by[p][at]);
-            for l in 0..8 {
-                lanes[p][l] += eight[l].into() * weights[l];
-            }
-        }
+    // After the eights: a lane adds in the order of its columns, wherever a run begins and ends.
+    for l in whole..values.len() {
+        lanes[l - whole] += values[l].into() * weights[l];
     }
-    lanes.map(sum_of_lanes)
+    sum_of_lanes(lanes)
 }
 
 /// Where whole eights of columns begin and end among so many, the first of which is `first`.

@@ -17,17 +17,6 @@ macro_rules! each {
     }};
 }
 
-/// As [`each`], by a function whose arguments are known not to overlap: else its loop does not vectorise.
-macro_rules! apart {
-    ($out:expr, $a:expr, $v:ident => $f:expr) => {{
-        #[inline(always)]
-        fn run<T: Real>(out: &mut [T], a: &[T]) {
-            each!(out, a, $v => $f);
-        }
-        run($out, $a)
-    }};
-}
-
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Call {
@@ -116,9 +105,9 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
         return;
     }
     match call {
-        Call::Unary(Unary::Exp) => apart!(out, a, v => number::exp(v)),
-        Call::Unary(Unary::Log) => apart!(out, a, v => number::log(v)),
-        Call::Unary(Unary::Log1p) => apart!(out, a, v => number::log1p(v)),
+        Call::Unary(Unary::Exp) => each!(out, a, v => number::exp(v)),
+        Call::Unary(Unary::Log) => each!(out, a, v => number::log(v)),
+        Call::Unary(Unary::Log1p) => each!(out, a, v => number::log1p(v)),
         Call::Unary(op) => each!(out, a, v => eval::unary(*op, v)),
         Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
         Call::Pow => pairs(out, a, b, number::pow),

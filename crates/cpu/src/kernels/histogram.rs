@@ -15,7 +15,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod uniform;
-mod values;
 
 pub use edges::Edges;
 pub use mesh::{Columns, Meeting, Mesh, Meshed};

@@ -656,7 +656,7 @@ fn widen<'w, T: Real>(lanes: &Lanes<T>, range: &Range<usize>, wide: &'w mut Lane
 }
 
 #[inline(always)]
+#[expect(clippy::eq_op, reason = "a NaN is not even equal to itself, and this is one comparison of vectors")]
 fn any_nan<T: PartialOrd>(lanes: &Lanes<T>, range: &Range<usize>) -> bool {
-    // A NaN is not even equal to itself.
     lanes[range.clone()].iter().fold(false, |any, v| any | (v != v))
 }

@@ -261,7 +261,7 @@ impl Points {
 
     /// Coordinate `k` as given; NaN in a gap.
     #[inline(always)]
-    pub(super) fn exact(&self, at: usize, k: usize) -> f64 {
+    fn exact(&self, at: usize, k: usize) -> f64 {
         match &self.exact {
             Exact::Columns(columns) => columns[k * self.len + at],
             Exact::Places(rows) => rows[at * self.frame.dimensions + k],

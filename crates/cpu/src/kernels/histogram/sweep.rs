@@ -3,7 +3,6 @@
 use super::lattice;
 use super::points::{Near, Space};
 use super::uniform::all;
-use super::values::Values;
 use super::{CHUNK, Histogram, Pairs, Span, Work};
 use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
@@ -415,16 +414,14 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
                 sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
             }
             if of.values {
-                let mut values = Values::new(of, work.x, work.y, isa);
-                for from in &queue.from[..queue.vectors] {
-                    let mut bits = from.bits;
-                    while bits != 0 {
-                        let lane = bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
-                        values.push(from.i as usize, from.j as usize + lane, &mut terms);
-                    }
-                }
-                values.end(&mut terms);
+                let pairs = queue.from[..queue.vectors].iter().flat_map(|from| {
+                    let j = from.j as usize;
+                    lanes(from.bits).map(move |lane| (from.i as usize, j + lane))
+                });
+                terms
+                    .iter_mut()
+                    .zip(pairs)
+                    .for_each(|(t, (i, j))| *t = of.value(work.x.squared_distance(i, work.y, j)));
                 sums.add_all(isa, true, &terms[..queue.len], index, SHIFT);
             }
         }
