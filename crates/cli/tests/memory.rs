@@ -73,7 +73,7 @@ fn runs_stay_within_their_memory() {
     fs::remove_dir_all(&folder).unwrap();
     let folder = points("smaller", 4_000, 3);
     // More counters than there is room for units that count ahead.
-    within(&folder, 64, &["hist", "a.npy", "--bins", "1000000", "--range", "0", "2", "-o", "h.npz"]);
+    within(&folder, 128, &["hist", "a.npy", "--bins", "1000000", "--range", "0", "2", "-o", "h.npz"]);
     within(&folder, 48, &["dist", "a.npy", "-o", "d.npy"]);
     within(&folder, 48, &["dist", "a.npy", "--condensed", "-o", "d.npy"]);
     within(&folder, 16, &["knn", "a.npy", "-k", "20", "-o", "k.npz"]);

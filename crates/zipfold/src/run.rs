@@ -301,7 +301,7 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
     held.push(options.budget.reserve(counters.saturating_mul(more as u64), "the counts of units")?);
     if more + 1 < plan.threads {
         let what = format!(
-            "{} of {} threads work at a time: --memory has no room for the counts of more",
+            "threads at work: {} of {}, since --memory has no room for the counts of more",
             more + 1,
             plan.threads
         );
