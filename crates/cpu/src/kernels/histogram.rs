@@ -28,7 +28,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use strips::Form;
 use sums::Sums;
-use sweep::{Binner, Sweep};
+use sweep::{Binner, Counting, Drain, Queue, Queueing, Sweep};
 
 /// Private copies of the bins: neighbouring increments never meet in one counter.
 pub const COPIES: usize = 8;
@@ -168,13 +168,26 @@ impl<'e> Histogram<'e> {
     }
 
     fn sweep<T: Near, B: Binner<T>>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
+        match self.copies {
+            COPIES => self.sweep_copies::<T, B, 3>(isa, work, binner),
+            _ => self.sweep_copies::<T, B, 0>(isa, work, binner),
+        }
+    }
+
+    fn sweep_copies<T: Near, B: Binner<T>, const SHIFT: i32>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
         // Terms are of pairs that are known by name, as in a queue.
-        let sparse = self.sums.is_some() || self.share_in_range(work) < SPARSE;
-        let work = work.clone();
-        if self.copies == COPIES {
-            T::dispatch(isa, Sweep::<T, B, 3> { work, binner, sparse, histogram: self, isa, near: PhantomData });
+        if self.sums.is_some() || self.share_in_range(work) < SPARSE {
+            let mut drain = |queue: &mut Queue<T>| {
+                T::dispatch(isa, Drain::<T, B, SHIFT> { binner, work, histogram: self, queue, isa });
+            };
+            let mut queue = Queue::new();
+            let visitor = Queueing::new(binner.far(), &mut queue, &mut drain);
+            let beyond = T::dispatch(isa, Sweep { work, visitor, near: PhantomData }).finish();
+            let over = self.edges.bins() + 1;
+            self.slots[over] = self.slots[over].wrapping_add(beyond);
         } else {
-            T::dispatch(isa, Sweep::<T, B, 0> { work, binner, sparse, histogram: self, isa, near: PhantomData });
+            let visitor = Counting::<B, SHIFT> { binner, histogram: self };
+            T::dispatch(isa, Sweep { work, visitor, near: PhantomData });
         }
     }
 

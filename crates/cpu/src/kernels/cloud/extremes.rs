@@ -235,15 +235,21 @@ impl Sample<'_> {
         if std::ptr::eq(x, y) && x.len > 1 {
             seen += self.neighbours::<S, D, F>(s, x);
         }
-        for row in (0..SAMPLED.min(x.len)).map(|at| at * x.len / SAMPLED.min(x.len)) {
-            self.row::<S, D, F>(s, (x, row), y, if own { None } else { Some(row) });
-            seen += y.len as u64;
-        }
+        // Rows spread over the table, then from the first row to the farthest of the farthest: one loop, so that it stands once.
+        let sampled = SAMPLED.min(x.len);
         let (mut from, mut to, mut at) = (x, y, 0);
-        for _ in 0..STEPS {
+        for step in 0..sampled + STEPS {
+            let walks = step >= sampled;
+            match step.cmp(&sampled) {
+                std::cmp::Ordering::Less => at = step * x.len / sampled,
+                std::cmp::Ordering::Equal => at = 0,
+                std::cmp::Ordering::Greater => {}
+            }
             let farthest = self.row::<S, D, F>(s, (from, at), to, if own { None } else { Some(at) });
             seen += to.len as u64;
-            (from, to, at) = (to, from, farthest);
+            if walks {
+                (from, to, at) = (to, from, farthest);
+            }
         }
         seen
     }

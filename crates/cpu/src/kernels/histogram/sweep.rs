@@ -30,19 +30,54 @@ pub(super) trait Binner<T: Near> {
     fn far(&self) -> T;
 }
 
-/// One sweep over `work`; the counters of a slot are 2^SHIFT copies.
-pub(super) struct Sweep<'a, 'e, T, B, const SHIFT: i32> {
-    pub work: Work<'a>,
-    pub binner: &'a B,
-    /// Drop lanes beyond the last edge before they are counted.
-    pub sparse: bool,
-    pub histogram: &'a mut Histogram<'e>,
-    pub isa: Isa,
+/// One sweep over `work`.
+pub(super) struct Sweep<'a, T, V> {
+    pub work: &'a Work<'a>,
+    pub visitor: V,
     pub near: PhantomData<T>,
 }
 
+/// What is done with the pairs that a sweep comes by. The loops stand once for each way to go on from there, not for each bin
+/// that a pair may end in.
+pub(super) trait Visitor<T: Near> {
+    /// Columns between two looks at what has gathered.
+    const COLUMNS: usize;
+    /// What a group of anchors keeps from piece to piece.
+    type Kept<const A: usize>;
+    /// Begins a group.
+    fn begin<const A: usize>(&mut self) -> Self::Kept<A>;
+    /// Takes the pairs of `A` anchors with some columns.
+    fn visit<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
+        &mut self,
+        s: S,
+        work: &Work<'_>,
+        anchors: &[[S::V; D]; A],
+        piece: &Piece,
+        kept: &mut Self::Kept<A>,
+    );
+    /// Ends a group.
+    fn end<S: Lanes<T>, const A: usize>(&mut self, kept: &Self::Kept<A>);
+}
+
+/// Queues pairs that may be below the last edge: where most are not. Whatever counts them then stands in a shell of its own.
+pub(super) struct Queueing<'a, T> {
+    /// From this r² on a pair is not counted.
+    far: T,
+    queue: &'a mut Queue<T>,
+    /// Pairs seen.
+    visited: u64,
+    /// Counts what is queued.
+    drain: &'a mut dyn FnMut(&mut Queue<T>),
+}
+
+/// Counts pairs as they come; the counters of a slot are 2^SHIFT copies.
+pub(super) struct Counting<'a, 'e, B, const SHIFT: i32> {
+    pub binner: &'a B,
+    pub histogram: &'a mut Histogram<'e>,
+}
+
 /// Pairs that wait to be counted: their r², and whence they come.
-struct Queue<T> {
+pub(super) struct Queue<T> {
     r2: [T; QUEUE + 16],
     len: usize,
     from: [From; QUEUE + 1],
@@ -65,7 +100,7 @@ const ROOM: usize = 4 * (SHORT + 16);
 
 /// Counters that a group of anchors has yet to bump: one round late, for loads of parts of a vector that was just stored would
 /// wait for it.
-struct Late<const A: usize> {
+pub(super) struct Late<const A: usize> {
     index: [[[i32; 16]; A]; 2],
     round: usize,
 }
@@ -76,15 +111,15 @@ const RIGHT: u8 = 1;
 const OBLIQUE: u8 = 2;
 
 /// Rows from `i` on, and columns that they meet.
-struct Piece {
+pub(super) struct Piece {
     i: usize,
     cols: Range<usize>,
 }
 
-impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, SHIFT> {
-    type Output = ();
+impl<T: Near, V: Visitor<T>> Kernel<T> for Sweep<'_, T, V> {
+    type Output = V;
     #[inline(always)]
-    fn run<S: Lanes<T>>(mut self, s: S) {
+    fn run<S: Lanes<T>>(mut self, s: S) -> V {
         match (self.work.x.frame().dimensions(), self.work.x.frame().space()) {
             (1, Space::Open(_)) => self.rows::<S, 1, OPEN>(s),
             (2, Space::Open(_)) => self.rows::<S, 2, OPEN>(s),
@@ -96,41 +131,32 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Sweep<'_, '_, T, B, 
             (_, Space::Orthorhombic(_)) => self.rows::<S, 4, RIGHT>(s),
             (_, Space::Oblique(_)) => self.rows::<S, 3, OBLIQUE>(s),
         }
+        self.visitor
     }
 }
 
-impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
+impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
     #[inline(always)]
     fn rows<S: Lanes<T>, const D: usize, const P: u8>(&mut self, s: S) {
-        let mut queue =
-            Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 };
-        let strips = self.work.strips;
-        for strip in strips {
+        for strip in self.work.strips {
             let mut i = strip.rows.start;
             // Four anchors and three coordinates, a vector and constants fit in 32 registers; half of it in 16.
-            let step = if S::REGISTERS >= 32 { 4 } else { 2 };
+            let step = S::REGISTERS / 8;
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
                 match (anchors, S::REGISTERS >= 32) {
-                    (1, _) => self.group::<S, D, P, 1>(s, i, &strip.spans, &mut queue),
-                    (_, true) => self.group::<S, D, P, 4>(s, i, &strip.spans, &mut queue),
-                    (_, false) => self.group::<S, D, P, 2>(s, i, &strip.spans, &mut queue),
+                    (1, _) => self.group::<S, D, P, 1>(s, i, &strip.spans),
+                    (_, true) => self.group::<S, D, P, 4>(s, i, &strip.spans),
+                    (_, false) => self.group::<S, D, P, 2>(s, i, &strip.spans),
                 }
                 i += anchors;
             }
         }
-        self.drain(&mut queue);
     }
 
-    /// Counts the pairs of `A` anchors with the columns.
+    /// Takes the pairs of `A` anchors with the columns.
     #[inline(always)]
-    fn group<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
-        &mut self,
-        s: S,
-        i: usize,
-        spans: &[Span],
-        queue: &mut Queue<T>,
-    ) {
+    fn group<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(&mut self, s: S, i: usize, spans: &[Span]) {
         // Loops, not closures: what is not inlined into the shell has not its instruction set.
         let mut here = [[s.splat(T::ZERO); D]; A];
         for (a, anchor) in here.iter_mut().enumerate() {
@@ -138,9 +164,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 *x = s.splat(T::column(self.work.x, k)[i + a]);
             }
         }
-        let lengths = self.lengths();
-        let mut late = Late { index: [[[0i32; 16]; A]; 2], round: 0 };
-        let (mut visited, queued) = (0u64, queue.all);
+        let lengths = lengths(self.work);
+        let mut kept = self.visitor.begin::<A>();
         let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
         for span in spans {
             let straight = P == RIGHT && span.image.is_some();
@@ -154,90 +179,136 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
             }
             let mut first = span.cols.start.max(least);
             while first < span.cols.end {
-                let piece =
-                    Piece { i, cols: first..span.cols.end.min(first + if self.sparse { SHORT } else { CHUNK }) };
+                let piece = Piece { i, cols: first..span.cols.end.min(first + V::COLUMNS) };
                 first = piece.cols.end;
-                match (self.sparse, straight) {
-                    (true, false) => visited += self.queue::<S, D, P, A>(s, &anchors, &piece, queue),
-                    (true, true) => visited += self.queue::<S, D, OPEN, A>(s, &anchors, &piece, queue),
-                    (false, false) => self.count::<S, D, P, A>(s, &anchors, &piece, &mut late),
-                    (false, true) => self.count::<S, D, OPEN, A>(s, &anchors, &piece, &mut late),
-                }
-                if queue.len > QUEUE - ROOM {
-                    self.drain(queue);
+                match straight {
+                    true => self.visitor.visit::<S, D, OPEN, A>(s, self.work, &anchors, &piece, &mut kept),
+                    false => self.visitor.visit::<S, D, P, A>(s, self.work, &anchors, &piece, &mut kept),
                 }
             }
         }
-        if late.round > 0 {
-            for index in &late.index[(late.round + 1) % 2] {
-                // SAFETY: `place` stored indices of private counters in the last round.
-                unsafe { bump::<SHIFT>(self.histogram.private.as_mut_ptr(), index, S::N) };
-            }
+        self.visitor.end::<S, A>(&kept);
+    }
+}
+
+/// The lanes of columns from `j` on that each anchor meets.
+#[inline(always)]
+fn lives<T: Near, S: Lanes<T>, const A: usize>(work: &Work<'_>, piece: &Piece, j: usize) -> [u32; A] {
+    let end = if work.padded { 16 } else { piece.cols.end - j };
+    let mut lives = [first_lanes(end) & all::<T, S>(); A];
+    // Of an anchor of a triangle, the columns behind it.
+    if work.pairs == Pairs::Above && j < piece.i + A {
+        for (a, live) in lives.iter_mut().enumerate() {
+            *live &= !first_lanes((piece.i + a + 1).saturating_sub(j));
         }
-        let over = self.histogram.edges.bins() + 1;
-        self.histogram.slots[over] = self.histogram.slots[over].wrapping_add(visited - (queue.all - queued));
+    }
+    lives
+}
+
+/// The edges of a box with right angles, or the constants of an oblique one.
+#[inline(always)]
+fn lengths(work: &Work<'_>) -> [f64; 7] {
+    match work.x.frame().space() {
+        Space::Open(_) => [0.0; 7],
+        Space::Orthorhombic(l) => [l[0], l[1], l[2], l[3], 0.0, 0.0, 0.0],
+        Space::Oblique(lattice) => lattice.constants(),
+    }
+}
+
+/// [`lengths`], in all lanes.
+#[inline(always)]
+fn walls<T: Near, S: Lanes<T>, const P: u8>(s: S, work: &Work<'_>) -> [S::V; 7] {
+    let mut all = [s.splat(T::ZERO); 7];
+    if P != OPEN {
+        for (all, length) in all.iter_mut().zip(lengths(work)) {
+            *all = s.splat(T::from_f64(length));
+        }
+    }
+    all
+}
+
+impl<'a, T: Near> Queueing<'a, T> {
+    /// Queues pairs nearer than `far`; `drain` empties the queue.
+    pub(super) fn new(far: T, queue: &'a mut Queue<T>, drain: &'a mut dyn FnMut(&mut Queue<T>)) -> Self {
+        Queueing { far, queue, visited: 0, drain }
     }
 
-    /// The lanes of columns from `j` on that each anchor meets.
-    #[inline(always)]
-    fn lives<S: Lanes<T>, const A: usize>(&self, piece: &Piece, j: usize) -> [u32; A] {
-        let end = if self.work.padded { 16 } else { piece.cols.end - j };
-        let mut lives = [first_lanes(end) & all::<T, S>(); A];
-        // Of an anchor of a triangle, the columns behind it.
-        if self.work.pairs == Pairs::Above && j < piece.i + A {
-            for (a, live) in lives.iter_mut().enumerate() {
-                *live &= !first_lanes((piece.i + a + 1).saturating_sub(j));
-            }
-        }
-        lives
+    /// Counts what is left; the pairs that were seen and not counted.
+    pub(super) fn finish(self) -> u64 {
+        (self.drain)(self.queue);
+        self.visited - self.queue.all
     }
+}
 
-    /// Queues the pairs of `A` anchors with some columns that may be below the last edge; the pairs visited.
+impl<T: Near> Visitor<T> for Queueing<'_, T> {
+    const COLUMNS: usize = SHORT;
+    type Kept<const A: usize> = ();
+
     #[inline(always)]
-    fn queue<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
-        &self,
+    fn begin<const A: usize>(&mut self) {}
+
+    #[inline(always)]
+    fn visit<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
+        &mut self,
         s: S,
+        work: &Work<'_>,
         anchors: &[[S::V; D]; A],
         piece: &Piece,
-        queue: &mut Queue<T>,
-    ) -> u64 {
-        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.walls::<S, P>(s);
-        let far = s.splat(self.binner.far());
+        (): &mut (),
+    ) {
+        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(work.y, k));
+        let lengths = walls::<T, S, P>(s, work);
+        let far = s.splat(self.far);
         let mut visited = 0;
         // Ends in registers: as numbers of the queue they went through memory from vector to vector.
-        let mut ends = queue.ends();
+        let mut ends = self.queue.ends();
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
                 // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
                 *y = unsafe { s.load(column.as_ptr().add(j)) };
             }
-            let lives = self.lives::<S, A>(piece, j);
+            let lives = lives::<T, S, A>(work, piece, j);
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 let near = lives[a] & !s.bits(s.le(far, r2));
-                // SAFETY: the caller sees to it that the queue has room for what four anchors add.
+                // SAFETY: the queue has room for what four anchors add, as seen to below.
                 unsafe { ends.push(s, r2, (piece.i + a, j), near) };
                 visited += u64::from(lives[a].count_ones());
             }
         }
-        queue.go_on(&ends);
-        visited
+        self.queue.go_on(&ends);
+        self.visited += visited;
+        if self.queue.len > QUEUE - ROOM {
+            (self.drain)(self.queue);
+        }
     }
 
-    /// Counts the pairs of `A` anchors with some columns.
     #[inline(always)]
-    fn count<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
+    fn end<S: Lanes<T>, const A: usize>(&mut self, (): &()) {}
+}
+
+impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B, SHIFT> {
+    const COLUMNS: usize = CHUNK;
+    type Kept<const A: usize> = Late<A>;
+
+    #[inline(always)]
+    fn begin<const A: usize>(&mut self) -> Late<A> {
+        Late { index: [[[0i32; 16]; A]; 2], round: 0 }
+    }
+
+    #[inline(always)]
+    fn visit<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
         &mut self,
         s: S,
+        work: &Work<'_>,
         anchors: &[[S::V; D]; A],
         piece: &Piece,
         late: &mut Late<A>,
     ) {
         self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
-        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(self.work.y, k));
-        let lengths = self.walls::<S, P>(s);
+        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(work.y, k));
+        let lengths = walls::<T, S, P>(s, work);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
         for j in piece.cols.clone().step_by(S::N) {
@@ -259,7 +330,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 }
             }
             late.round += 1;
-            let lives = self.lives::<S, A>(piece, j);
+            let lives = lives::<T, S, A>(work, piece, j);
             let whole = all::<T, S>();
             let mut any = 0;
             for (live, bits) in lives.iter().zip(&undecided) {
@@ -269,38 +340,20 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Sweep<'_, '_, T, B, SHIFT> {
                 for a in 0..A {
                     let of = |lane: usize| (piece.i + a, j + lane);
                     let (exact, wrong) = (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
-                    settle::<SHIFT>(self.histogram, &self.work, of, exact, wrong, &now[a]);
+                    settle::<SHIFT>(self.histogram, work, of, exact, wrong, &now[a]);
                 }
             }
         }
     }
 
-    /// The edges of a box with right angles, or the constants of an oblique one.
     #[inline(always)]
-    fn lengths(&self) -> [f64; 7] {
-        match self.work.x.frame().space() {
-            Space::Open(_) => [0.0; 7],
-            Space::Orthorhombic(l) => [l[0], l[1], l[2], l[3], 0.0, 0.0, 0.0],
-            Space::Oblique(lattice) => lattice.constants(),
-        }
-    }
-
-    /// [`Self::lengths`], in all lanes.
-    #[inline(always)]
-    fn walls<S: Lanes<T>, const P: u8>(&self, s: S) -> [S::V; 7] {
-        let mut all = [s.splat(T::ZERO); 7];
-        if P != OPEN {
-            for (all, length) in all.iter_mut().zip(self.lengths()) {
-                *all = s.splat(T::from_f64(length));
+    fn end<S: Lanes<T>, const A: usize>(&mut self, late: &Late<A>) {
+        if late.round > 0 {
+            for index in &late.index[(late.round + 1) % 2] {
+                // SAFETY: `place` stored indices of private counters in the last round.
+                unsafe { bump::<SHIFT>(self.histogram.private.as_mut_ptr(), index, S::N) };
             }
         }
-        all
-    }
-
-    /// Counts what is queued. In a shell of its own, that it is not compiled into every loop.
-    fn drain(&mut self, queue: &mut Queue<T>) {
-        let (binner, work, isa) = (self.binner, self.work.clone(), self.isa);
-        T::dispatch(isa, Drain::<T, B, SHIFT> { binner, work, histogram: self.histogram, queue, isa });
     }
 }
 
@@ -332,12 +385,12 @@ fn settle<const SHIFT: i32>(
 }
 
 /// Counts the pairs of a queue.
-struct Drain<'a, 'e, T, B, const SHIFT: i32> {
-    binner: &'a B,
-    work: Work<'a>,
-    histogram: &'a mut Histogram<'e>,
-    queue: &'a mut Queue<T>,
-    isa: Isa,
+pub(super) struct Drain<'a, 'e, T, B, const SHIFT: i32> {
+    pub binner: &'a B,
+    pub work: &'a Work<'a>,
+    pub histogram: &'a mut Histogram<'e>,
+    pub queue: &'a mut Queue<T>,
+    pub isa: Isa,
 }
 
 impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, SHIFT> {
@@ -369,7 +422,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
             let live = first_lanes(queue.len - at) & all::<T, S>();
             let wrong = undecided | (live ^ all::<T, S>());
             if wrong != 0 {
-                settle::<SHIFT>(histogram, &work, |lane| queue.pair(at + lane), undecided & live, wrong, &index[last]);
+                settle::<SHIFT>(histogram, work, |lane| queue.pair(at + lane), undecided & live, wrong, &index[last]);
             }
         }
         if queue.len > 0 {
@@ -397,7 +450,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             for lane in lanes(undecided & first_lanes(queue.len - at)) {
                 let (i, j) = queue.pair(at + lane);
                 let guess = (index[at + lane] as usize & mask) >> SHIFT;
-                index[at + lane] = (histogram.slot_near(&work, i, j, guess) << SHIFT) as i32;
+                index[at + lane] = (histogram.slot_near(work, i, j, guess) << SHIFT) as i32;
             }
         }
         let index = &index[..queue.len];
@@ -486,6 +539,10 @@ impl<T: Near> Ends<T> {
 }
 
 impl<T: Near> Queue<T> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 }
+    }
     /// Where it ends.
     #[inline(always)]
     fn ends(&mut self) -> Ends<T> {
