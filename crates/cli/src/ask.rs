@@ -46,62 +46,19 @@ fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
     args.params.iter().map(|t| param(t, budget)).chain(unit).collect()
 }
 
-/// The columns beside the components: those asked for, and where coordinates are chosen those that a formula reads by name.
-fn attributes(args: &PairArgs, formulas: &[&str], side: char) -> Vec<String> {
-    let mut out = args.attributes.clone().unwrap_or_default();
-    let Some(columns) = &args.columns else { return out };
-    let plain = |c: &String| !c.contains(['*', '?', '!', '-']) && c.parse::<usize>().is_err();
-    // What a pattern chooses is not known before the file is read.
-    if !columns.iter().all(plain) {
-        return out;
-    }
-    for formula in formulas {
-        for (at, read) in named_columns(formula) {
-            let other = if side == 'x' && args.y.is_none() { 'y' } else { side };
-            if (at == side || at == other) && !columns.contains(&read) && !out.contains(&read) {
-                out.push(read);
-            }
-        }
-    }
-    out
-}
-
-/// The columns that a formula reads by name, with their sides: `x.mass`.
-fn named_columns(formula: &str) -> Vec<(char, String)> {
-    let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let mut out = vec![];
-    for (at, _) in formula.match_indices('.') {
-        let mut before = formula[..at].chars().rev();
-        let side = before.next();
-        if !matches!(side, Some('x' | 'y')) || before.next().is_some_and(letter) {
-            continue;
-        }
-        let name: String = formula[at + 1..].chars().take_while(|c| letter(*c)).collect();
-        if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            out.push((side.unwrap_or('x'), name));
-        }
-    }
-    out
-}
-
 fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec, budget: &Budget) -> Result<Problem> {
-    let mut formulas: Vec<&str> = args.pair.as_deref().into_iter().collect();
-    if let FoldSpec::Select { predicate, value, .. } = &fold {
-        formulas.push(predicate);
-        formulas.extend(value.as_deref());
-    }
-    let input = |name: &str, side: char| Input {
+    let input = |name: &str| Input {
         columns: args.columns.clone(),
         ids: args.id.clone().unwrap_or_default(),
-        attributes: attributes(args, &formulas, side),
+        attributes: args.attributes.clone().unwrap_or_default(),
         header: args.header.as_deref().map(|said| said == "yes"),
         ..Input::named(name)
     };
     let cell = args.cell.as_deref().map(zipfold::core::Cell::parse).transpose()?;
     Ok(Problem {
         schema: SCHEMA,
-        x: input(&args.x, 'x'),
-        y: args.y.as_deref().map(|name| input(name, 'y')),
+        x: input(&args.x),
+        y: args.y.as_deref().map(input),
         pair: PairSpec { metric: args.metric.clone(), formula: args.pair.clone(), params: params(args, budget)? },
         cells: if args.ordered { Some(Cells::Ordered) } else { cells },
         near: args.cutoff,

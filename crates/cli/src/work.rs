@@ -174,8 +174,8 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
     let mut names: Vec<&str> = [Some(&data.x), data.y.as_ref()]
         .into_iter()
         .flatten()
-        .filter_map(Table::labels)
-        .flat_map(|labels| labels.names())
+        .filter_map(|table| Some((table.names().unwrap_or_default(), table.labels()?)))
+        .flat_map(|(numbers, labels)| labels.names().filter(|name| !numbers.iter().any(|n| n == name)))
         .collect();
     names.dedup();
     if !names.is_empty() {
@@ -197,7 +197,7 @@ fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
     for (table, input) in [Some((&data.x, &problem.x)), y].into_iter().flatten() {
         if let Some((row, col)) = table.first_nan() {
             let column = table.names().map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
-            let e = Error::input("NaN in the data").at(format!(
+            let e = Error::input(table.missing(col)).at(format!(
                 "{}, row {} of the data, column {column}",
                 input.name,
                 row + 1

@@ -26,3 +26,9 @@ fn metrics_agree_with_scipy() {
 fn counts_and_joins_agree_with_scipy() {
     script("counts.py");
 }
+
+#[test]
+#[ignore = "needs python"]
+fn joins_by_text_agree_with_pandas() {
+    script("texts.py");
+}

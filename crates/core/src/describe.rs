@@ -193,7 +193,8 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
         if let Some((row, col)) = table.and_then(Table::first_nan) {
             let column =
                 table.and_then(Table::names).map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
-            let e = Error::input("NaN in the data").at(format!("{name}, row {row}, column {column}"));
+            let e =
+                Error::input(table.map_or("", |t| t.missing(col))).at(format!("{name}, row {row}, column {column}"));
             return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
         }
     }

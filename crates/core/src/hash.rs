@@ -88,6 +88,10 @@ impl Hash {
             Some(beside) => self.table(beside),
             None => self.word(0),
         }
+        if let Some(words) = table.words() {
+            (0..words.rows()).for_each(|at| self.text(words.get(at)));
+            self.word(words.rows() as u64);
+        }
     }
     /// The hash.
     pub fn finish(self) -> u64 {

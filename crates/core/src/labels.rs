@@ -8,14 +8,21 @@ use std::sync::Arc;
 pub struct Words {
     /// Name of the column.
     pub name: String,
-    text: Buffer<u8>,
+    /// Whether they are text to formulas, and not numbers that only name rows.
+    pub text: bool,
+    letters: Buffer<u8>,
     ends: Buffer<u64>,
 }
 
 impl Words {
     /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the text are taken as its end.
     pub fn new(name: String, text: Buffer<u8>, ends: Buffer<u64>) -> Self {
-        Words { name, text, ends }
+        Words { name, text: true, letters: text, ends }
+    }
+    /// The same words, which are numbers that name rows.
+    #[must_use]
+    pub fn of_numbers(self) -> Self {
+        Words { text: false, ..self }
     }
     /// A column of given words.
     pub fn of<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
@@ -24,7 +31,7 @@ impl Words {
             text.extend_from_slice(word.as_bytes());
             ends.push(text.len() as u64);
         }
-        Words { name: name.into(), text: text.into(), ends: ends.into() }
+        Words::new(name.into(), text.into(), ends.into())
     }
     /// Number of rows.
     pub fn rows(&self) -> usize {
@@ -32,9 +39,9 @@ impl Words {
     }
     /// The word of `row`; empty where there is none.
     pub fn get(&self, row: usize) -> &str {
-        let end = |r: usize| self.ends.get(r).map_or(0, |e| (*e as usize).min(self.text.len()));
+        let end = |r: usize| self.ends.get(r).map_or(0, |e| (*e as usize).min(self.letters.len()));
         let from = if row == 0 { 0 } else { end(row - 1) };
-        self.text.get(from..end(row)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
+        self.letters.get(from..end(row)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::fold::rows::Along;
 use crate::fold::{Closed, RowOp, SelectKind};
+use crate::pair::lex::named_columns;
 use crate::pair::parse::Param;
 use crate::space::Cells;
 use crate::table::Precision;
@@ -67,6 +68,43 @@ pub struct Input {
     /// Whether the first row of a text is its header; found out from its cells when not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<bool>,
+}
+
+/// What formulas name beside whole rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedColumns {
+    /// Columns of x and of y, each once; of one input both are the same.
+    pub columns: [Vec<String>; 2],
+    /// Texts between quotes, each once.
+    pub texts: Vec<String>,
+}
+
+impl Problem {
+    /// The columns that its formulas read by name, and the texts that these are compared with.
+    pub fn named_columns(&self) -> NamedColumns {
+        let of_fold = |fold: &FoldSpec| match fold {
+            FoldSpec::Select { predicate, value, .. } => {
+                [Some(predicate.clone()), value.clone()].into_iter().flatten().collect()
+            }
+            FoldSpec::Histogram { axes, .. } => axes.iter().filter_map(|axis| axis.value.clone()).collect(),
+            _ => vec![],
+        };
+        let mut out = NamedColumns::default();
+        let add = |to: &mut Vec<String>, name: &String| {
+            if !to.contains(name) {
+                to.push(name.clone())
+            }
+        };
+        for formula in self.pair.formula.iter().cloned().chain(self.folds.iter().flat_map(of_fold)) {
+            let (columns, texts) = named_columns(&formula);
+            texts.iter().for_each(|text| add(&mut out.texts, text));
+            for (side, name) in &columns {
+                let sides = if self.y.is_some() { *side as usize..*side as usize + 1 } else { 0..2 };
+                sides.for_each(|side| add(&mut out.columns[side], name));
+            }
+        }
+        out
+    }
 }
 
 impl Input {

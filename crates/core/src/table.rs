@@ -2,7 +2,7 @@
 
 use crate::budget::{Budget, Reserved};
 use crate::error::{Error, Result};
-use crate::labels::Labels;
+use crate::labels::{Labels, Words};
 use crate::shown::short;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -117,6 +117,8 @@ pub struct Table {
     attributes: Option<Arc<Table>>,
     /// Columns and attributes that are text.
     texts: Option<Arc<[usize]>>,
+    /// What the numbers of columns of text stand for, where that is known.
+    words: Option<Words>,
     labels: Option<Labels>,
 }
 
@@ -129,7 +131,7 @@ impl Table {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
         }
-        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None, labels: None })
+        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None, words: None, labels: None })
     }
     /// A double-precision table.
     ///
@@ -205,6 +207,7 @@ impl Table {
             self.names = other.names.clone();
             self.attributes = other.attributes.clone();
             self.texts = other.texts.clone();
+            self.words = other.words.clone();
         }
         self
     }
@@ -217,6 +220,14 @@ impl Table {
     /// Columns and attributes that are text.
     pub fn texts(&self) -> &[usize] {
         self.texts.as_deref().unwrap_or(&[])
+    }
+    /// The same table, of which the numbers of text stand for `words` from 0 on.
+    pub fn with_words(self, words: Words) -> Self {
+        Table { words: Some(words), ..self }
+    }
+    /// What the numbers of text stand for, where that is known.
+    pub fn words(&self) -> Option<&Words> {
+        self.words.as_ref()
     }
     /// The same table with one more attribute, which no formula can name.
     pub(crate) fn with_mark(self, mark: Vec<f64>) -> Result<Self> {
@@ -288,6 +299,10 @@ impl Table {
             let (row, at) = self.attributes()?.first_nan()?;
             Some((row, self.cols + at))
         })
+    }
+    /// What a NaN in column `col` is.
+    pub fn missing(&self, col: usize) -> &'static str {
+        if self.texts().contains(&col) { "a missing text (NaN) in the data" } else { "NaN in the data" }
     }
     fn first_nan_component(&self) -> Option<(usize, usize)> {
         let at = match &self.elements {

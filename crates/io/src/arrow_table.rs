@@ -5,6 +5,7 @@ use crate::growing::Growing;
 use crate::guard::{Source, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::packed::{Codec, Part, check};
+use crate::read::ReadOptions;
 use crate::words::{WordColumn, spread_names};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,12 +19,12 @@ use arrow_schema::{DataType, Schema};
 use zipfold_core::{Budget, Buffer, Elements, Error, Reservation, Result, Table};
 
 /// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one length gives as many
-/// components; columns of text (or those called in `ids`) are kept as words. Columns that are all single precision give f32, else f64.
+/// components; columns of text (or those that the options call `ids`) are kept as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
 /// for columns that are not there; `Resource` beyond the budget.
-pub fn read_arrow(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
+pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Arrow", || {
         let held = check_claims(source, budget)?;
         let open =
@@ -31,7 +32,7 @@ pub fn read_arrow(source: &Source, columns: Option<&[String]>, ids: &[String], b
         let schema = open(None)?.schema();
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
         let text = |at: usize| is_text(schema.field(at).data_type());
-        let (picked, ids) = chosen(source, columns, ids, &names, &text)?;
+        let (picked, ids) = chosen(source, options, &names, &text)?;
         picked.iter().try_for_each(|at| check_numeric(source, &schema, *at))?;
         let mut sorted: Vec<usize> = picked.iter().chain(&ids).copied().collect();
         sorted.sort_unstable();
@@ -66,22 +67,28 @@ pub fn read_arrow(source: &Source, columns: Option<&[String]>, ids: &[String], b
 /// The columns of numbers and those of words.
 pub(crate) fn chosen(
     source: &Source,
-    columns: Option<&[String]>,
-    ids: &[String],
+    options: &ReadOptions,
     names: &[String],
     text: &dyn Fn(usize) -> bool,
 ) -> Result<(Vec<usize>, Vec<usize>)> {
     let at = |e: Error| e.at(source.name());
     let all = 0..names.len();
-    let ids = match (ids, columns) {
+    let columns = options.columns.as_deref();
+    let compared = |at: usize| text(at) && options.texts.contains(&names[at]);
+    let mut ids: Vec<usize> = match (&options.ids[..], columns) {
         ([], None) => all.clone().filter(|at| text(*at)).collect(),
         (ids, _) => zipfold_core::table::find_columns(ids, Some(names), names.len()).map_err(at)?,
     };
-    let picked: Vec<usize> = match columns {
+    ids.extend(all.clone().filter(|at| compared(*at) && !ids.contains(at)).collect::<Vec<_>>());
+    let mut picked: Vec<usize> = match columns {
         Some([]) => vec![],
         Some(wanted) => zipfold_core::columns::expand(wanted, Some(names), names.len(), text).map_err(at)?,
         None => all.filter(|at| !text(*at) && !ids.contains(at)).collect(),
     };
+    picked.retain(|at| !compared(*at));
+    if ids.iter().any(|at| compared(*at)) {
+        return Ok((picked, ids));
+    }
     match (picked.is_empty() && !names.is_empty(), columns) {
         (true, Some(_)) => {
             Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"))

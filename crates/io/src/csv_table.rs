@@ -2,6 +2,7 @@
 
 use crate::growing::Growing;
 use crate::guard::{LONGEST_LINE, Lines, Source};
+use crate::read::ReadOptions;
 use crate::text_rows::{MOST_COLUMNS, TextRows};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Budget, Error, Result, Table};
@@ -15,22 +16,15 @@ pub enum Separator {
     Blanks,
 }
 
-/// Reads a table of numbers from text. A first row with a cell that is no number is the header (unless `header` says
+/// Reads a table of numbers from text. A first row with a cell that is no number is the header (unless the options say
 /// otherwise); lines that start with `#` are skipped; empty cells and NA are NaN. An empty line is skipped, but between the
 /// rows of a CSV or TSV of one column it is an empty cell.
 ///
 /// # Errors
 /// `Input` with line and column for what is no number, with line and both lengths for rows of different lengths, for a
 /// file without rows; `Request` for columns that are not there; `Resource` beyond the budget.
-pub fn read_csv(
-    source: &Source,
-    separator: Separator,
-    columns: Option<&[String]>,
-    ids: &[String],
-    header: Option<bool>,
-    budget: &Budget,
-) -> Result<Table> {
-    let mut rows = TextRows::new(source.name(), columns, ids, header, budget);
+pub fn read_csv(source: &Source, separator: Separator, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    let mut rows = TextRows::new(source.name(), options, budget);
     match as_written(source, separator, budget)? {
         Separator::Byte(byte) => separated(source, byte, &mut rows, budget)?,
         Separator::Blanks => blanks(source, &mut rows, budget)?,

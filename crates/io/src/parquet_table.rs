@@ -4,6 +4,7 @@ use crate::foreign::{contained, damaged, not_numeric};
 use crate::guard::{Source, SourceReader, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::parquet_pages;
+use crate::read::ReadOptions;
 use crate::words::{WordColumn, spread_names};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -72,20 +73,20 @@ impl Chosen {
 }
 
 /// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of one length gives as many
-/// components; columns of text (or those called in `ids`) are kept as words. Columns that are all single precision give f32,
+/// components; columns of text (or those that the options call `ids`) are kept as words. Columns that are all single precision give f32,
 /// else f64.
 ///
 /// # Errors
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
 /// for columns that are not there; `Resource` beyond the budget.
-pub fn read_parquet(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
+pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Parquet", || {
         let _footer = budget.reserve(footer(source)?.saturating_mul(FOOTER), "the footer of the Parquet file")?;
         let reader = SerializedFileReader::new(Chunks(source.clone())).map_err(|e| damaged(source, "Parquet", e))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = column_names(schema);
         let text = |at: usize| is_text(&schema.column(at));
-        let (picked, ids) = crate::arrow_table::chosen(source, columns, ids, &names, &text)?;
+        let (picked, ids) = crate::arrow_table::chosen(source, options, &names, &text)?;
         let groups = reader.metadata().row_groups();
         let one = |at: &usize| choose(source, schema, &names, groups, *at);
         let chosen = picked.iter().map(one).collect::<Result<Vec<_>>>()?;

@@ -74,6 +74,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Columns that are kept as words beside the numbers. Where none are named and no columns are chosen, those of text.
     pub ids: Vec<String>,
+    /// Columns that are words where they are text, chosen or not: formulas compare them.
+    pub texts: Vec<String>,
 }
 
 /// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an archive).
@@ -117,29 +119,29 @@ pub fn read_source(
         Format::Npy => return select(read_npy(source, budget)?, columns, source.name(), budget),
         Format::Npz => return select(read_npz(source, member, budget)?, columns, source.name(), budget),
         Format::Xyz => return select(xyz_frame(source, member, budget)?, columns, source.name(), budget),
-        Format::Parquet => return parquet(source, columns, &options.ids, budget),
-        Format::Arrow => return arrow(source, columns, &options.ids, budget),
+        Format::Parquet => return parquet(source, options, budget),
+        Format::Arrow => return arrow(source, options, budget),
     };
     if columns.is_some_and(<[String]>::is_empty) {
         return Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"));
     }
-    read_csv(source, separator, columns, &options.ids, options.header, budget)
+    read_csv(source, separator, options, budget)
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
-    crate::parquet_table::read_parquet(source, columns, ids, budget)
+fn parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    crate::parquet_table::read_parquet(source, options, budget)
 }
 #[cfg(feature = "parquet")]
-fn arrow(source: &Source, columns: Option<&[String]>, ids: &[String], budget: &Budget) -> Result<Table> {
-    crate::arrow_table::read_arrow(source, columns, ids, budget)
+fn arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    crate::arrow_table::read_arrow(source, options, budget)
 }
 #[cfg(not(feature = "parquet"))]
-fn parquet(source: &Source, _columns: Option<&[String]>, _ids: &[String], _budget: &Budget) -> Result<Table> {
+fn parquet(source: &Source, _options: &ReadOptions, _budget: &Budget) -> Result<Table> {
     Err(without_feature(source.name()))
 }
 #[cfg(not(feature = "parquet"))]
-fn arrow(source: &Source, _columns: Option<&[String]>, _ids: &[String], _budget: &Budget) -> Result<Table> {
+fn arrow(source: &Source, _options: &ReadOptions, _budget: &Budget) -> Result<Table> {
     Err(without_feature(source.name()))
 }
 

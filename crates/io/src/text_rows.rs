@@ -3,6 +3,7 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
+use crate::read::ReadOptions;
 use crate::words::WordColumn;
 use zipfold_core::budget::Tab;
 use zipfold_core::columns::expand;
@@ -18,18 +19,19 @@ pub(crate) const MOST_COLUMNS: usize = 1 << 22;
 const COLUMN: u64 = 24;
 const NAME: u64 = 160;
 
+/// Rows that are held at most until a column whose first cells are empty shows whether it is text.
+const HELD: usize = 1000;
+
 /// Takes the rows of a text one by one.
 pub(crate) struct TextRows<'a> {
     name: &'a str,
-    wanted: Option<&'a [String]>,
-    /// Columns that are kept as words beside the numbers; where none are named and no columns are chosen, those of text.
-    ids: &'a [String],
-    /// Whether the first row is a header; found out from its cells when not said.
-    header: Option<bool>,
+    options: &'a ReadOptions,
     names: Option<Vec<String>>,
     /// Number of cells of a row, and the line that said so.
     width: Option<(usize, u64)>,
-    /// For each cell of a row, its place in the table's row; decided at the first row of data.
+    /// Rows of data, with their lines, that are not enough to decide which columns are text.
+    held: Vec<(u64, Vec<Vec<u8>>)>,
+    /// For each cell of a row, its place in the table's row; decided at the first rows of data.
     places: Option<Vec<Option<usize>>>,
     words: Vec<Column>,
     budget: Budget,
@@ -50,21 +52,14 @@ struct Column {
 }
 
 impl<'a> TextRows<'a> {
-    pub(crate) fn new(
-        name: &'a str,
-        wanted: Option<&'a [String]>,
-        ids: &'a [String],
-        header: Option<bool>,
-        budget: &Budget,
-    ) -> Self {
+    pub(crate) fn new(name: &'a str, options: &'a ReadOptions, budget: &Budget) -> Self {
         let values = Growing::new(budget, format!("the rows of {name}"));
         TextRows {
             name,
-            wanted,
-            ids,
-            header,
+            options,
             names: None,
             width: None,
+            held: Vec::new(),
             places: None,
             words: Vec::new(),
             budget: budget.clone(),
@@ -91,23 +86,47 @@ impl<'a> TextRows<'a> {
                 .remedy("store so wide a table as .npy")),
             None => self.first(line, count, cells),
             Some((width, _)) if width == count => {
-                if self.places.is_none() {
-                    self.decide(count, Some(cells.clone()))?;
-                }
                 for _ in 0..std::mem::take(&mut self.blanks) {
-                    self.row(line, std::iter::once(&b""[..]))?;
+                    self.row_of_data(line, std::iter::once(&b""[..]))?;
                 }
-                self.row(line, cells)
+                self.row_of_data(line, cells)
             }
             Some((width, first)) => Err(self.ragged(line, count, width, first)),
         }
+    }
+
+    /// Takes a row of data; until every column has shown a cell, or many rows have passed, it is held.
+    fn row_of_data<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+        if self.places.is_some() {
+            return self.row(line, cells);
+        }
+        let shown =
+            |(at, cell): (usize, &[u8])| !is_missing(cell) || self.held.iter().any(|(_, row)| !is_missing(&row[at]));
+        let enough = self.held.len() == HELD || cells.clone().enumerate().all(shown);
+        if enough && self.held.is_empty() {
+            self.decide(cells.clone().count(), Some(cells.clone()))?;
+            return self.row(line, cells);
+        }
+        self.columns.add(cells.clone().map(|c| c.len() as u64 + COLUMN).sum())?;
+        self.held.push((line, cells.map(<[u8]>::to_vec).collect()));
+        if enough { self.take_held() } else { Ok(()) }
+    }
+
+    /// Decides by the rows that are held, and takes them.
+    fn take_held(&mut self) -> Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let Some(count) = held.first().map(|(_, row)| row.len()) else { return Ok(()) };
+        let shown =
+            |at: usize| held.iter().map(|(_, row)| &row[at][..]).find(|cell| !is_missing(cell)).unwrap_or_default();
+        self.decide(count, Some((0..count).map(shown)))?;
+        held.iter().try_for_each(|(line, row)| self.row(*line, row.iter().map(Vec::as_slice)))
     }
 
     /// Takes the first row, which may be the header.
     fn first<'c>(&mut self, line: u64, count: usize, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
         self.width = Some((count, line));
         self.columns.add(count as u64 * COLUMN)?;
-        let header = match self.header {
+        let header = match self.options.header {
             Some(said) => said,
             None => self.is_header(line, cells.clone())?,
         };
@@ -143,23 +162,32 @@ impl<'a> TextRows<'a> {
             .remedy("fill empty cells with NaN, and check the separator against the suffix (.csv ',', .tsv tab, .txt blanks)")
     }
 
-    /// Decides which cells of a row are numbers, and which are words: by the first row of data below a header.
+    /// Decides which cells of a row are numbers, and which are words: by the first cells below a header.
     fn decide<'c>(&mut self, count: usize, data: Option<impl Iterator<Item = &'c [u8]> + Clone>) -> Result<()> {
         let is_text = |cell: &[u8]| number(cell).is_none() && !like_number(cell);
         let text: Vec<bool> = data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
         let head = at_line(self.name, self.width.map_or(1, |w| w.1));
         let names = self.names.as_deref();
         let at_head = |e: Error| e.at(head.clone());
-        let chosen = match self.wanted {
+        let called = |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
+        let wanted = self.options.columns.as_deref();
+        let compared: Vec<bool> = (0..count).map(|at| text[at] && called(&self.options.texts, at)).collect();
+        let chosen = match wanted {
             Some(wanted) => expand(wanted, names, count, &|at| text[at]).map_err(at_head)?,
             None => (0..count).filter(|at| !text[*at]).collect(),
         };
-        let (ids, guessed) = match (self.ids, self.wanted) {
-            ([], None) => ((0..count).filter(|at| text[*at]).collect(), true),
-            (ids, _) => (find_columns(ids, names, count).map_err(|e| e.at(head.clone()))?, false),
+        let said = match (&self.options.ids[..], wanted) {
+            ([], None) => vec![],
+            (ids, _) => find_columns(ids, names, count).map_err(|e| e.at(head.clone()))?,
         };
-        let chosen: Vec<usize> = chosen.into_iter().filter(|at| self.wanted.is_some() || !ids.contains(at)).collect();
-        if chosen.is_empty() && count > 0 {
+        let all = wanted.is_none() && self.options.ids.is_empty();
+        let mut is_id = vec![false; count];
+        said.iter().for_each(|at| is_id[*at] = true);
+        let guessed = (0..count).filter(|at| (all && text[*at] || compared[*at]) && !is_id[*at]);
+        let ids: Vec<(usize, bool)> = said.iter().map(|at| (*at, false)).chain(guessed.map(|at| (at, true))).collect();
+        let chosen: Vec<usize> =
+            chosen.into_iter().filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at])).collect();
+        if chosen.is_empty() && count > 0 && !compared.contains(&true) {
             let e = Error::input("no column holds numbers, only words").at(head);
             return Err(e.remedy("give at least one column of numbers"));
         }
@@ -174,7 +202,11 @@ impl<'a> TextRows<'a> {
         self.row = vec![0.0; chosen.len()];
         self.places = Some(places);
         let name = |at: usize| self.names.as_ref().map_or_else(|| at.to_string(), |n| n[at].clone());
-        let column = |at: usize| Column { at, guessed, words: WordColumn::new(name(at), self.name, &self.budget) };
+        let column = |(at, guessed): (usize, bool)| Column {
+            at,
+            guessed,
+            words: WordColumn::new(name(at), self.name, &self.budget),
+        };
         self.words = ids.into_iter().map(column).collect();
         Ok(())
     }
@@ -194,7 +226,8 @@ impl<'a> TextRows<'a> {
             if self.words[at].guessed && !cell.is_empty() && number(cell).is_some_and(|v| !v.is_nan()) {
                 return Err(self.mixed(line, self.words[at].at, cell));
             }
-            self.words[at].words.push(&String::from_utf8_lossy(cell))?;
+            let is_number = !self.words[at].guessed && number(cell).is_some();
+            self.words[at].words.push_cell(&String::from_utf8_lossy(cell), is_number)?;
         }
         self.numbers(line, cells)
     }
@@ -252,6 +285,7 @@ impl<'a> TextRows<'a> {
 
     /// The table of all rows taken.
     pub(crate) fn finish(mut self) -> Result<Table> {
+        self.take_held()?;
         if let (Some((count, _)), None) = (self.width, &self.places) {
             self.decide(count, None::<std::iter::Empty<&[u8]>>)?;
         }
@@ -292,6 +326,11 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
         b"" | b"NA" | b"N/A" | b"na" | b"null" | b"NULL" | b"None" => Some(f64::NAN),
         _ => std::str::from_utf8(cell).ok()?.parse().ok(),
     }
+}
+
+/// Whether nothing stands in `cell`, which may be of text as well as a number.
+fn is_missing(cell: &[u8]) -> bool {
+    number(cell).is_some_and(f64::is_nan)
 }
 
 /// Whether `cell` is a whole number written with digits only.

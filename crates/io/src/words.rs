@@ -6,6 +6,8 @@ use zipfold_core::{Budget, Buffer, Labels, Result, Words};
 /// Words of the rows read so far.
 pub(crate) struct WordColumn {
     name: String,
+    /// Whether some word is no number.
+    is_text: bool,
     text: Growing<u8>,
     ends: Growing<u64>,
 }
@@ -14,20 +16,37 @@ impl WordColumn {
     /// An empty one, for the words of the column `name` of `file`.
     pub(crate) fn new(name: String, file: &str, budget: &Budget) -> Self {
         let purpose = format!("the words of {file}");
-        WordColumn { name, text: Growing::new(budget, purpose.clone()), ends: Growing::new(budget, purpose) }
+        WordColumn {
+            name,
+            is_text: false,
+            text: Growing::new(budget, purpose.clone()),
+            ends: Growing::new(budget, purpose),
+        }
     }
     /// The word of the next row.
     pub(crate) fn push(&mut self, word: &str) -> Result<()> {
+        self.is_text = true;
+        self.append(word)
+    }
+    fn append(&mut self, word: &str) -> Result<()> {
         self.text.extend(word.as_bytes())?;
         self.ends.push(self.text.len() as u64)
     }
+    /// The word of the next row, which may be written as a number.
+    pub(crate) fn push_cell(&mut self, word: &str, number: bool) -> Result<()> {
+        self.is_text |= !number;
+        self.append(word)
+    }
     /// A number as the word of the next row; nothing where it is missing.
     pub(crate) fn push_number(&mut self, number: f64) -> Result<()> {
-        if number.is_nan() { self.push("") } else { self.push(&number.to_string()) }
+        if number.is_nan() { self.append("") } else { self.append(&number.to_string()) }
     }
     /// All columns, when every row is read.
     pub(crate) fn finish(all: Vec<Self>) -> Result<Option<Labels>> {
-        let one = |c: WordColumn| Ok(Words::new(c.name, Buffer::new(c.text.finish()?), Buffer::new(c.ends.finish()?)));
+        let one = |c: WordColumn| {
+            let words = Words::new(c.name, Buffer::new(c.text.finish()?), Buffer::new(c.ends.finish()?));
+            Ok(if c.is_text { words } else { words.of_numbers() })
+        };
         Ok(Labels::new(all.into_iter().map(one).collect::<Result<_>>()?))
     }
 }

@@ -1,22 +1,33 @@
 //! From a problem's inputs by name to tables.
 
+mod texts;
+
 use zipfold_core::describe::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
-/// Reads one input: the components of its rows, the attributes beside them, the words that name them.
+/// Reads one input: the components of its rows, the attributes beside them, the words that name them or that formulas compare.
+/// Where coordinates are chosen by their names, the others of `named`, which formulas read, are attributes.
 ///
 /// # Errors
 /// Those of [`read_table`], and `Request` for attributes without names.
-pub fn read_input(input: &Input, budget: &Budget) -> Result<Table> {
-    let beside = &input.attributes;
+fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table> {
+    let mut beside = input.attributes.clone();
+    // What a pattern chooses is not known before the file is read.
+    let plain = |c: &String| !c.contains(['*', '?', '!', '-']) && c.parse::<usize>().is_err();
+    if let Some(columns) = input.columns.as_ref().filter(|columns| columns.iter().all(plain)) {
+        let more = named.iter().filter(|name| !columns.contains(name) && !beside.contains(name));
+        beside.extend(more.cloned().collect::<Vec<_>>());
+    }
     let columns = input.columns.clone().map(|mut all| {
         all.extend(beside.iter().filter(|a| !all.contains(a)).cloned().collect::<Vec<_>>());
         all
     });
-    let options = ReadOptions { columns, ids: input.ids.clone(), header: input.header, ..ReadOptions::default() };
+    let (ids, texts) = (input.ids.clone(), texts::wanted(input, named));
+    let options = ReadOptions { columns, ids, texts, header: input.header, ..ReadOptions::default() };
     let table = read_table(&input.name, &options, budget)?;
+    beside.retain(|name| !texts::is_text(&table, name));
     if beside.is_empty() {
         return Ok(table);
     }
@@ -25,9 +36,9 @@ pub fn read_input(input: &Input, budget: &Budget) -> Result<Table> {
         let e = Error::request("attributes are read by name, and the columns have none").at(input.name.clone());
         return Err(e.remedy("a header with the names of the columns, or a file format that has names"));
     }
-    let taken = zipfold_core::columns::expand(beside, table.names(), table.cols(), &|_| false).map_err(at)?;
+    let taken = zipfold_core::columns::expand(&beside, table.names(), table.cols(), &|_| false).map_err(at)?;
     let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
-    if rest.is_empty() {
+    if rest.is_empty() && !options.texts.iter().any(|name| texts::is_text(&table, name)) {
         let e = Error::request("every column is an attribute, and none is a component").at(input.name.clone());
         return Err(e.remedy("leave one out of --attributes"));
     }
@@ -35,24 +46,27 @@ pub fn read_input(input: &Input, budget: &Budget) -> Result<Table> {
     table.picked(&rest, budget, "the components beside the attributes")?.with_attributes(attributes)
 }
 
-/// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates.
+/// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates; columns of text that
+/// formulas name are numbered in the order of their words.
 ///
 /// # Errors
 /// Those of the readers, and `Request` for weights that do not fit.
 pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
     let weights = weight_columns(problem);
-    let (x, wx) = split(&problem.x, &weights, budget)?;
-    let second = problem.y.as_ref().map(|y| split(y, &weights, budget)).transpose()?;
-    let (y, wy) = match second {
+    let named = problem.named_columns();
+    let (mut x, wx) = split(&problem.x, &named.columns[0], &weights, budget)?;
+    let second = problem.y.as_ref().map(|y| split(y, &named.columns[1], &weights, budget)).transpose()?;
+    let (mut y, wy) = match second {
         Some((y, wy)) => (Some(y), wy),
         None => (None, wx.clone()),
     };
+    texts::number(problem, &named, &mut x, y.as_mut(), budget)?;
     let mut all = vec![];
     for fold in &problem.folds {
         all.push(match fold {
             FoldSpec::Histogram { weights: Some(name), .. } => Some([column(&wx, name)?, column(&wy, name)?]),
             FoldSpec::Reduce { weights: Some(input), .. } => {
-                let table = read_input(input, budget)?;
+                let table = read_input(input, &[], budget)?;
                 check_rows(&table, &x, y.as_ref(), fold, &input.name)?;
                 Some([table.clone(), table])
             }
@@ -71,15 +85,20 @@ fn weight_columns(problem: &Problem) -> Vec<String> {
 }
 
 /// The coordinates, and the weight columns by name.
-fn split(input: &Input, weights: &[String], budget: &Budget) -> Result<(Table, Vec<(String, Table)>)> {
+fn split(
+    input: &Input,
+    named: &[String],
+    weights: &[String],
+    budget: &Budget,
+) -> Result<(Table, Vec<(String, Table)>)> {
     if weights.is_empty() {
-        return Ok((read_input(input, budget)?, vec![]));
+        return Ok((read_input(input, named, budget)?, vec![]));
     }
     let columns = input.columns.clone().map(|mut c| {
         c.extend(weights.iter().filter(|w| !c.contains(w)).cloned().collect::<Vec<_>>());
         c
     });
-    let whole = read_input(&Input { columns, ..input.clone() }, budget)?;
+    let whole = read_input(&Input { columns, ..input.clone() }, named, budget)?;
     let taken = weights.iter().map(|w| whole.column(w)).collect::<Result<Vec<_>>>()?;
     let one = |at: &usize| whole.picked(&[*at], budget, "the weights");
     let picked = weights.iter().zip(&taken).map(|(w, at)| Ok((w.clone(), one(at)?))).collect::<Result<_>>()?;

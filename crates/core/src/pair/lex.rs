@@ -1,5 +1,6 @@
 //! Tokens of a formula.
 
+use super::tree::Side;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -10,6 +11,8 @@ pub enum TokenKind {
     Number(f64),
     /// A name.
     Name(String),
+    /// A text between quotes.
+    Text(String),
     /// An operator or bracket.
     Symbol(&'static str),
     /// The end of the text.
@@ -66,17 +69,47 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
         Some(s) => Ok(Token { kind: TokenKind::Symbol(s), range: at..at + s.len() }),
         None => {
             if matches!(c, '\'' | '"') {
-                let end = text[at + 1..].find(c).map_or(text.len(), |len| at + 2 + len);
-                let e = Error::request("a formula holds no text of its own, only columns of text").at("formula");
-                return Err(e
-                    .span(text, at..end)
-                    .remedy("compare two columns (x.event == y.event), or keep only those rows in the file"));
+                return quoted(text, at, c);
             }
             let remedy = if c == '=' { "'==' compares" } else { "letters, digits and + - * / ^ ( ) [ ] < > = ! . ," };
             let e = Error::request(format!("'{c}' means nothing here")).at("formula");
             Err(e.span(text, at..at + c.len_utf8()).remedy(remedy))
         }
     }
+}
+
+/// A text from one quote to the next of its kind.
+fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
+    let error = |what: &str, end: usize| Error::request(what).at("formula").span(text, at..end);
+    match text[at + 1..].find(quote) {
+        None => Err(error("this text does not end", text.len()).remedy("close it with a second quote")),
+        Some(0) => Err(error("an empty text is a missing one, which is like no other", at + 2)
+            .remedy("isnan(x.kind) finds rows without a text")),
+        Some(len) => {
+            let kind = TokenKind::Text(text[at + 1..at + 1 + len].to_string());
+            Ok(Token { kind, range: at..at + 2 + len })
+        }
+    }
+}
+
+/// The columns that a formula reads by name (`x.mass`), with their sides, and the texts that it holds. A formula that has no
+/// meaning has none: whoever parses it says why.
+pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
+    let (mut columns, mut texts) = (vec![], vec![]);
+    let tokens = lex(text).unwrap_or_default();
+    for (at, token) in tokens.iter().enumerate() {
+        match (&token.kind, tokens.get(at + 1).map(|t| &t.kind), tokens.get(at + 2).map(|t| &t.kind)) {
+            (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column))) if row == "x" => {
+                columns.push((Side::X, column.clone()));
+            }
+            (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column))) if row == "y" => {
+                columns.push((Side::Y, column.clone()));
+            }
+            (TokenKind::Text(text), ..) => texts.push(text.clone()),
+            _ => {}
+        }
+    }
+    (columns, texts)
 }
 
 fn number(text: &str, at: usize) -> Result<Token> {

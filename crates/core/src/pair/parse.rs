@@ -51,8 +51,19 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
     let tokens = lex(text)?;
     formula.components = scope.dim.or(formula.components);
     let slices = Slices::default();
-    let mut parser =
-        Parser { formula, text, tokens, at: 0, steps: 0, scope, depth: 0, bound: None, operands: None, slices };
+    let mut parser = Parser {
+        formula,
+        text,
+        tokens,
+        at: 0,
+        steps: 0,
+        scope,
+        depth: 0,
+        bound: None,
+        operands: None,
+        slices,
+        own: vec![],
+    };
     let id = parser.value_of_the_pair()?;
     match parser.peek() {
         TokenKind::End => Ok(id),
@@ -121,6 +132,8 @@ struct Parser<'a, 'b> {
     /// What the names of `bound` stand for, where the operator is applied to slices.
     operands: Option<[Id; 2]>,
     slices: Slices,
+    /// Columns of x that hold texts of the formula.
+    own: Vec<u32>,
 }
 
 impl Parser<'_, '_> {
@@ -238,6 +251,7 @@ impl Parser<'_, '_> {
     }
     /// A comparison; `sqrt(a) < c` becomes `a < s` with the s that tells the same squares apart (DESIGN 12).
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
+        let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
         let (kind, a, b) = match op {
             "<" => (Binary::Lt, a, b),
             "<=" => (Binary::Le, a, b),
@@ -359,10 +373,36 @@ impl Parser<'_, '_> {
             ))),
         }
     }
+    /// A text of the formula stands in a column of either table: here in that of the column it is compared with.
+    fn as_beside(&mut self, id: Id, other: Id) -> Result<Id> {
+        let (Node::At(Side::X, k), Node::At(Side::Y, _)) = (self.formula.node(id), self.formula.node(other)) else {
+            return Ok(id);
+        };
+        if !self.own.contains(k) {
+            return Ok(id);
+        }
+        let name = self.scope.columns[0].and_then(|names| names.get(*k as usize));
+        let place = self.scope.columns[1].and_then(|names| names.iter().position(|n| Some(n) == name));
+        place.map_or(Ok(id), |k| self.formula.leaf(Node::At(Side::Y, k as u32)))
+    }
+    fn own_text(&mut self, text: &str, range: Range<usize>) -> Result<Id> {
+        let name = super::texts::own(text);
+        match self.scope.columns[0].and_then(|names| names.iter().position(|n| *n == name)) {
+            Some(k) => {
+                self.own.push(k as u32);
+                self.formula.leaf(Node::At(Side::X, k as u32))
+            }
+            None => {
+                let e = self.error(range, "a formula over these inputs holds no text of its own".into());
+                Err(e.remedy("compare two columns (x.event == y.event), or keep only those rows"))
+            }
+        }
+    }
     fn primary(&mut self) -> Result<Id> {
         let token = self.bump();
         match token.kind {
             TokenKind::Number(v) => self.formula.number(v),
+            TokenKind::Text(text) => self.own_text(&text, token.range),
             TokenKind::Symbol("(") => {
                 let inner = self.expression()?;
                 self.want(")")?;

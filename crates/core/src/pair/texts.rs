@@ -10,6 +10,16 @@ pub(crate) struct Texts<'a> {
     pub names: [Option<&'a [String]>; 2],
 }
 
+/// The name of the column that holds a text of the formula itself: no column that a formula can name is called so.
+pub fn own(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// Whether a column holds a text of the formula itself.
+pub(crate) fn is_own(name: &str) -> bool {
+    name.starts_with('"')
+}
+
 impl Texts<'_> {
     /// Columns of text are only compared with columns of text.
     ///
@@ -66,6 +76,10 @@ impl Texts<'_> {
     fn misused(&self, (side, k): (Side, usize), how: &str) -> Error {
         let row = if side == Side::X { "x" } else { "y" };
         let name = self.names[side as usize].and_then(|n| n.get(k)).cloned().unwrap_or_else(|| k.to_string());
+        if is_own(&name) {
+            let e = Error::request(format!("expected numbers, got the text {name} {how}")).at("formula");
+            return e.remedy(format!("compare it with a column of text: 'x.kind == {name}'"));
+        }
         let e = Error::request(format!("expected numbers, got the text column '{row}.{name}' {how}")).at("formula");
         e.remedy(format!("compare it with a column of text: 'x.{name} == y.{name}'; or leave the column out"))
     }
