@@ -82,8 +82,13 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     check_keys(settings)?;
     let isa = isa(machine, settings)?;
     let precision = precision(job);
+    let cells = job.space.size()?;
+    let mut of_family = vec![];
+    let family = crate::family::choose(job, machine, isa, precision, settings, &mut of_family)?;
+    let work = |prune, units| Work { job, machine, isa, family: &family, precision, prune, cells, units };
     let mut reasons = vec![];
-    let mut prune = prune::choose(job, settings, &mut reasons)?;
+    let cycles = cost::cycles_of_pairs(&work(Prune::default(), 1));
+    let mut prune = prune::choose(job, settings, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
     let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
     let room = |prune| {
@@ -103,16 +108,14 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     }
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
     // Bounds have kernels of their own: what speaks for a family says nothing then.
-    let mut unsaid = vec![];
-    let said = if prune.is_on() { &mut unsaid } else { &mut reasons };
-    let family = crate::family::choose(job, machine, isa, precision, settings, said)?;
+    if !prune.is_on() {
+        reasons.extend(of_family);
+    }
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
-    let cells = job.space.size()?;
-    let work = Work { job, machine, isa, family: &family, precision, prune, cells };
-    let terms = cost::terms(&work);
+    let terms = cost::terms(&work(prune, tiles.div_ceil(tiles_per_unit)));
     let (n, m) = (job.space.n, job.space.m);
     Ok(Plan {
         backend: "cpu".into(),
@@ -237,9 +240,13 @@ fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<
         return Ok(by_hand);
     }
     let state: u64 = job.folds.iter().filter(|f| matches!(f, Fold::Histogram(_))).map(|f| f.bytes(0, 0)).sum();
+    let (counters, cells) = (state / 8, job.space.size()?);
     // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
-    let by_state = (state / 8 * 16).div_ceil((BLOCK * BLOCK * 64) as u64) as usize;
-    Ok(by_state.clamp(1, (tiles / (threads * 8)).max(1)))
+    let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
+    let by_state = usize::try_from((counters * 16).div_ceil(of_tile)).unwrap_or(usize::MAX);
+    // Threads are kept even by parts, but where parts of threads have more counters than cells.
+    let parts = if counters.saturating_mul(16 * threads as u64) > cells { threads } else { threads * 8 };
+    Ok(by_state.clamp(1, (tiles / parts).max(1)))
 }
 
 fn fold_operations(job: &Job) -> f64 {

@@ -21,9 +21,9 @@ use zipfold_core::{Cells, Error, Job, Result, Space};
 /// Hoisted numbers of a row beyond which boxes say little and cost much.
 const MOST_COORDINATES: usize = 64;
 
-/// Fewer pairs are sooner evaluated than sorted and boxed.
-const WORTH_CELLS: usize = 1 << 22;
-/// As much where a cloud looks for extremes.
+/// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
+const WORTH_CYCLES: f64 = 1.6e7;
+/// Pairs from which on a cloud looks for extremes, which takes no sample.
 const WORTH_ENDS: usize = 1 << 14;
 /// Pairs that it evaluates, by row.
 const LEFT_BY_ENDS: f64 = 64.0;
@@ -135,11 +135,11 @@ fn credits_rows(fold: &Fold) -> bool {
     }
 }
 
-/// Whether and how to prune `job`: as set by hand, or where it pays.
+/// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it pays.
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
-pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Result<Prune> {
+pub fn choose(job: &Job, settings: &Settings, cycles: f64, reasons: &mut Vec<String>) -> Result<Prune> {
     let can = mode(job).is_some();
     let asked = settings.get("prune").map_or("auto", String::as_str);
     match asked {
@@ -149,7 +149,7 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
-        "auto" if !can || job.space.n.saturating_mul(job.space.m) < worth_cells(job, settings) => Ok(Prune::default()),
+        "auto" if !can || !is_large(job, settings, cycles) => Ok(Prune::default()),
         "auto" => {
             let found = expected(job, settings)?;
             let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
@@ -175,10 +175,14 @@ pub fn choose(job: &Job, settings: &Settings, reasons: &mut Vec<String>) -> Resu
     }
 }
 
-/// Fewer pairs are sooner evaluated than sorted and boxed. A cloud finds extremes without an estimate before.
-fn worth_cells(job: &Job, settings: &Settings) -> usize {
+/// Whether `job` is large enough to try bounds: a run of all its pairs takes `cycles`. These are of an instruction set, not of
+/// clocks and cores, so that a run that goes on elsewhere is planned alike.
+fn is_large(job: &Job, settings: &Settings, cycles: f64) -> bool {
     let family = settings.get("family").map_or("points", String::as_str);
-    if cost::kernel(job, family) == cost::Kernel::Ends { WORTH_ENDS } else { WORTH_CELLS }
+    match cost::kernel(job, family) {
+        cost::Kernel::Ends => job.space.n.saturating_mul(job.space.m) >= WORTH_ENDS,
+        _ => cycles >= WORTH_CYCLES,
+    }
 }
 
 /// How `job` would be pruned, and what that would leave.

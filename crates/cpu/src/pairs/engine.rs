@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowFold, RowPiece, Run, SelectKind, SelectState, State, Tally};
+use zipfold_core::fold::{
+    BLOCK, Fold, Histogram, HistogramState, NearestState, RowFold, RowPiece, Run, SelectKind, SelectState, State, Tally,
+};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
@@ -245,6 +247,9 @@ fn is_plain(job: &Job) -> bool {
     job.near_root.is_none() && job.nan != NanPolicy::Skip && job.cell.is_none() && !mirrored
 }
 
+/// Values that are put into bins together, rather than one by one, at least.
+const LONG_RUN: usize = 8;
+
 /// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
 const MIRROR: usize = BLOCK + 16;
 
@@ -265,6 +270,8 @@ struct Unit<'e, 'j, T> {
     mirror: Vec<Vec<T>>,
     totals: Vec<f64>,
     held: u64,
+    /// Values in double precision, as folds take them.
+    wide: Lanes<f64>,
 }
 
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
@@ -297,6 +304,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             summed: HashMap::new(),
             totals: vec![],
             held: 0,
+            wide: [0.0; BLOCK],
             mirror: job
                 .folds
                 .iter()
@@ -464,10 +472,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let job = self.engine.job;
         let (root, limit) = job.near_root.zip(job.space.near_square())?;
         let mut held = [T::of(f64::NAN); BLOCK];
-        for (l, (h, v)) in held.iter_mut().zip(lanes).enumerate() {
-            if self.scratch.root(root)[0][from + l].wide() <= limit {
-                *h = *v;
-            }
+        let near = &self.scratch.root(root)[0][from..from + lanes.len()];
+        for ((h, v), r) in held.iter_mut().zip(lanes).zip(near) {
+            *h = if r.wide() <= limit { *v } else { T::of(f64::NAN) };
         }
         Some(held)
     }
@@ -523,36 +530,35 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.absorb(i, jb, run.clone());
             return;
         }
-        let near = job.near_root.zip(job.space.near_square());
-        let mut open: Option<usize> = None;
-        for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].wide().le(&limit));
-            let nan = !far && !clean && nan_at(l, &self.scratch);
-            if nan {
+        let all = u128::MAX >> (BLOCK - lanes.len()) << lanes.start;
+        let beyond = |(root, limit): (usize, f64)| {
+            T::dispatch(isa, Beyond { values: &self.scratch.root(root)[0], lanes: lanes.clone(), limit })
+        };
+        let far = job.near_root.zip(job.space.near_square()).map_or(0, beyond);
+        let mut inside = all & !far;
+        self.tally.far += u64::from(far.count_ones());
+        if !clean {
+            for l in ones(inside).filter(|l| nan_at(*l, &self.scratch)) {
                 let cell = (i as u64, (first + l) as u64);
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
-            }
-            let out = far || (nan && job.nan == NanPolicy::Skip);
-            self.tally.far += u64::from(far);
-            self.tally.nan += u64::from(nan && job.nan == NanPolicy::Skip);
-            self.tally.counted += u64::from(!out);
-            match (out, open) {
-                (false, None) => open = Some(l),
-                (true, Some(from)) => {
-                    self.absorb(i, jb, first + from..first + l);
-                    open = None;
+                if job.nan == NanPolicy::Skip {
+                    self.tally.nan += 1;
+                    inside &= !(1 << l);
                 }
-                _ => {}
             }
         }
-        if let Some(from) = open {
-            self.absorb(i, jb, first + from..run.end);
+        self.tally.counted += u64::from(inside.count_ones());
+        while inside != 0 {
+            let from = inside.trailing_zeros();
+            let len = (inside >> from).trailing_ones();
+            self.absorb(i, jb, first + from as usize..first + (from + len) as usize);
+            inside &= !(u128::MAX >> (BLOCK as u32 - len) << from);
         }
     }
     fn absorb(&mut self, i: usize, jb: usize, run: Range<usize>) {
         let job = self.engine.job;
         let lanes = run.start - jb * BLOCK..run.end - jb * BLOCK;
-        let mut wide = [0.0f64; BLOCK];
+        let wide = &mut self.wide;
         for (at, fold) in job.folds.iter().enumerate() {
             let scratch = &self.scratch;
             match (fold, &mut self.states[at]) {
@@ -565,7 +571,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     T::dispatch(zips::isa(self.engine.vm.isa), credit);
                 }
                 (Fold::Nearest(f), State::Nearest(s)) => {
-                    let values = widen(&scratch.root(f.root)[0], &lanes, &mut wide);
+                    let values = widen(&scratch.root(f.root)[0], &lanes, wide);
                     s.absorb(f, i, run.start, values);
                     if job.space.is_half() {
                         values
@@ -575,6 +581,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                             .for_each(|(v, j)| s.absorb(f, j, i, &[*v]));
                     }
                 }
+                (Fold::Histogram(f), State::Histogram(s)) if lanes.len() >= LONG_RUN => {
+                    let bins = Bins { fold: f, state: s, row: i, first: run.start, scratch, lanes: lanes.clone() };
+                    T::dispatch(zips::isa(self.engine.vm.isa), bins);
+                }
                 (Fold::Histogram(f), State::Histogram(s)) => {
                     for (l, j) in lanes.clone().zip(run.clone()) {
                         s.absorb(f, i, j, |r| scratch.root(r)[0][l].wide());
@@ -582,7 +592,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 }
                 (Fold::Extremes(f), State::Extremes(s)) => {
                     for (at, root) in f.roots.iter().enumerate() {
-                        s.absorb(at, widen(&scratch.root(*root)[0], &lanes, &mut wide));
+                        s.absorb(at, widen(&scratch.root(*root)[0], &lanes, wide));
                     }
                 }
                 (Fold::Select(f), State::Select(s)) => {
@@ -620,6 +630,27 @@ fn place(job: &Job, fold: &Fold, i: usize, j: usize) -> Option<(usize, usize)> {
     }
 }
 
+/// Puts a run of values into bins, by vectors.
+struct Bins<'a, T> {
+    fold: &'a Histogram,
+    state: &'a mut HistogramState,
+    row: usize,
+    first: usize,
+    scratch: &'a Scratch<T>,
+    lanes: Range<usize>,
+}
+
+impl<T: Real + crate::simd::Element> Kernel<T> for Bins<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: crate::simd::Lanes<T>>(self, _: S) {
+        let Bins { fold, state, row, first, scratch, lanes } = self;
+        state.absorb_run(fold, row, (first, lanes.len()), |root, to| {
+            to.iter_mut().zip(&scratch.root(root)[0][lanes.clone()]).for_each(|(w, v)| *w = v.wide());
+        });
+    }
+}
+
 /// Credits a run of values to the row (and, in half spaces or along columns, to the columns), by vectors.
 struct Credit<'a, T> {
     fold: &'a RowFold,
@@ -633,6 +664,40 @@ impl<T: Real + crate::simd::Element> Kernel<T> for Credit<'_, T> {
     #[inline(always)]
     fn run<S: crate::simd::Lanes<T>>(self, _: S) {
         self.run.credit(self.fold, self.half, self.pieces);
+    }
+}
+
+/// The places of the bits that are set.
+fn ones(mut bits: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(at)
+    })
+}
+
+/// Which of the numbers are not within a limit, a bit each.
+struct Beyond<'a, T> {
+    values: &'a Lanes<T>,
+    lanes: Range<usize>,
+    limit: f64,
+}
+
+impl<T: Real + crate::simd::Element> Kernel<T> for Beyond<'_, T> {
+    type Output = u128;
+    #[inline(always)]
+    fn run<S: crate::simd::Lanes<T>>(self, _: S) -> u128 {
+        let mut beyond = [0u8; BLOCK];
+        let lanes = self.lanes;
+        for (b, v) in beyond[lanes.clone()].iter_mut().zip(&self.values[lanes]) {
+            *b = u8::from(!v.wide().le(&self.limit));
+        }
+        let (words, _) = beyond.as_chunks::<8>();
+        words.iter().rev().fold(0, |bits, word| {
+            // The lowest digit of each byte, one beside the other.
+            let eight = u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            bits << 8 | u128::from(eight)
+        })
     }
 }
 

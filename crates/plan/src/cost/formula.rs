@@ -36,43 +36,36 @@ const fn call(calls: [f64; 2]) -> Mix {
     Mix { plain: 0.0, divisions: 0.0, calls }
 }
 
-/// Operations of a minimum image of one component, in boxes with right angles and in oblique ones (the latter an estimate).
-const IMAGE: Mix = plain(5.0);
-const OBLIQUE: Mix = plain(50.0);
-
-fn of_node(job: &Job, id: Id) -> Mix {
+fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
     match job.low.formula.node(id) {
-        Node::Unary(op, _) => unary(*op),
-        Node::Binary(op, _, b) => binary(*op, job.low.formula.constant(*b)),
-        Node::Delta | Node::DeltaAt(_) if job.low.periodic => {
-            let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
-            if oblique { OBLIQUE } else { IMAGE }
-        }
+        Node::Unary(op, _) => unary(rates, *op),
+        Node::Binary(op, _, b) => binary(rates, *op, job.low.formula.constant(*b)),
         Node::UserReduce { .. } => plain(2.0),
         _ => plain(1.0),
     }
 }
 
-fn unary(op: Unary) -> Mix {
+fn unary(rates: &Rates, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),
-        Unary::Exp | Unary::Expm1 => call(rates::EXP),
-        Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p => call(rates::LOG),
+        Unary::Exp | Unary::Expm1 => call(rates.exp),
+        Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p => call(rates.log),
         Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
         Unary::Sign | Unary::IsNan => plain(2.0),
-        _ => call(rates::OTHER),
+        Unary::Tanh | Unary::Sinh | Unary::Cosh => call(rates.hyperbolic),
+        _ => call(rates.other),
     }
 }
 
-fn binary(op: Binary, constant: Option<f64>) -> Mix {
+fn binary(rates: &Rates, op: Binary, constant: Option<f64>) -> Mix {
     match op {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => whole(constant.unwrap_or(1.0)),
         Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
-        Binary::Pow => call(rates::POWER),
-        Binary::Atan2 => call(rates::OTHER),
+        Binary::Pow => call(rates.power),
+        Binary::Atan2 => call(rates.hyperbolic),
         _ => plain(1.0),
     }
 }
@@ -99,7 +92,7 @@ fn of_form(form: ZipForm, single: bool) -> Mix {
 fn mixes(work: &Work<'_>) -> [Mix; 2] {
     let (job, given, single) = (work.job, work.family == "dense", work.is_single());
     let low = &job.low;
-    let sum = |ids: &[Id]| ids.iter().map(|id| of_node(job, *id)).fold(Mix::default(), Mix::plus);
+    let sum = |ids: &[Id]| ids.iter().map(|id| of_node(work.rates(), job, *id)).fold(Mix::default(), Mix::plus);
     let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
     for stage in &low.stages {
         pair = pair.plus(sum(&stage.scalars));
@@ -107,8 +100,10 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
         let mut own = false;
         for (form, id) in forms {
             own |= form.is_none();
-            let more = form
-                .map_or_else(|| of_node(job, id), |(form, ..)| if given { plain(0.0) } else { of_form(form, single) });
+            let more = form.map_or_else(
+                || of_node(work.rates(), job, id),
+                |(form, ..)| if given { plain(0.0) } else { of_form(form, single) },
+            );
             component = component.plus(more);
         }
         if own {
@@ -124,18 +119,26 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
         + mix.calls[usize::from(single)] * lanes
 }
 
+/// Cycles of the nearest image of a vector of pairs, found in double precision before the formula is.
+fn image(work: &Work<'_>) -> f64 {
+    let oblique = work.job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
+    let each = work.rates().image[usize::from(oblique)];
+    if work.job.low.periodic { each * work.lanes() } else { 0.0 }
+}
+
 /// Cycles of one vector of pairs.
 pub(super) fn vector(work: &Work<'_>) -> f64 {
     let [component, pair] = mixes(work);
+    let image = image(work);
     let dim = work.job.low.dim as f64;
     if work.family == "vm" {
         let all = component.times(dim).plus(pair);
-        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes();
+        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes() + image;
     }
     let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
     let looped = component != Mix::default() && work.job.low.dim > rates::WRITTEN_OUT;
     let step = if looped { work.rates().step } else { 0.0 };
-    (one(component) + step) * dim + one(pair) + work.rates().step
+    (one(component) + step) * dim + one(pair) + work.rates().step + image
 }
 
 /// The formula of all pairs.
@@ -147,6 +150,7 @@ pub(super) fn term(work: &Work<'_>) -> Term {
         (all.plain * rates.operation, "arithmetic of the formula"),
         (all.divisions * rates.division[usize::from(!work.is_single())], "divisions and roots"),
         (all.calls[usize::from(work.is_single())] * work.lanes(), "functions of the formula"),
+        (image(work), "nearest images"),
     ];
     let largest = parts.into_iter().fold((0.0, "arithmetic of the formula"), |a, b| if b.0 > a.0 { b } else { a });
     work.shared(largest.1, work.computed() / work.lanes() * vector(work))

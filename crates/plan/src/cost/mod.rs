@@ -14,7 +14,7 @@ use crate::machine::{Isa, Machine};
 use crate::prune::Prune;
 use rates::Rates;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::{BLOCK, Fold, RowFold, RowOp};
+use zipfold_core::fold::{Axis, BLOCK, Fold, Histogram, RowFold, RowOp};
 use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
@@ -49,6 +49,8 @@ pub struct Work<'a> {
     pub prune: Prune,
     /// Cells of the space.
     pub cells: u64,
+    /// Units, which have a partial result each.
+    pub units: usize,
 }
 
 impl Work<'_> {
@@ -83,21 +85,31 @@ impl Work<'_> {
 /// The terms of a run, the largest first.
 pub fn terms(work: &Work<'_>) -> Vec<Term> {
     let mut terms = vec![start(work), laid(work)];
-    match work.prune.is_on() {
-        true => terms.extend(pruned::terms(work)),
-        false if work.family == "points" && crate::points::apply(work.job) => terms.push(counted(work)),
-        false if work.family == "screen" => {
-            let looked = work.shared("looking at values", work.cells as f64 * rates::SCREENED);
-            terms.extend([reductions(work), looked]);
-        }
-        false => {
-            terms.extend([reductions(work), formula::term(work)]);
-            terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
-        }
-    }
+    terms.extend(if work.prune.is_on() { pruned::terms(work) } else { of_pairs(work) });
+    terms.push(grids(work));
     terms.extend(results(work));
     terms.retain(|t| t.seconds > 0.0);
     terms.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    terms
+}
+
+/// Cycles in which all pairs are evaluated, one by one, and go into the folds.
+pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
+    of_pairs(work).iter().map(|term| term.seconds).sum::<f64>() * work.machine.clock * work.threads()
+}
+
+/// The terms of all pairs, evaluated one by one.
+fn of_pairs(work: &Work<'_>) -> Vec<Term> {
+    if work.family == "points" && crate::points::apply(work.job) {
+        return vec![counted(work)];
+    }
+    if work.family == "screen" {
+        return vec![reductions(work), work.shared("looking at values", work.cells as f64 * rates::SCREENED)];
+    }
+    let mut terms = vec![reductions(work), formula::term(work)];
+    terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
+    let cut = if work.job.near_root.is_some() { rates::CUT } else { 0.0 };
+    terms.push(work.shared("cut-off", work.cells as f64 * cut));
     terms
 }
 
@@ -181,8 +193,16 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
         Fold::Matrix { .. } if half => mirrored,
         Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
         Fold::Rows(f) => credited(work, f),
-        Fold::Nearest(f) => nearest + listed(f.k, work.job.space.m),
-        Fold::Histogram(h) => bins * h.axes.len() as f64,
+        Fold::Nearest(f) => {
+            let other = if half { rates::NEAREST_OF_OTHER } else { 0.0 };
+            nearest + other + listed(f.k, work.job.space.m) * if half { 2.0 } else { 1.0 }
+        }
+        Fold::Histogram(h) => {
+            let [weight, mean] = rates::TERMS;
+            let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED * (a.bins() as f64).log2() };
+            let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
+            placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 }
+        }
         Fold::Extremes(f) => rates::EXTREMES * f.roots.len() as f64,
         Fold::Select(_) => select,
     }
@@ -215,6 +235,17 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
         }
         _ => value + best * (1.0 + sides),
     }
+}
+
+/// Bins of histograms: their edges, and the counts of all units.
+fn grids(work: &Work<'_>) -> Term {
+    let histograms = work.job.folds.iter().filter_map(|f| if let Fold::Histogram(h) = f { Some(h) } else { None });
+    let [edge, counter] = rates::BINS;
+    let cycles = |h: &Histogram| {
+        let edges: usize = h.axes.iter().map(Axis::bins).sum();
+        edges as f64 * edge + (h.cells() * h.numbers()) as f64 * counter * work.units as f64
+    };
+    work.shared("bins", histograms.map(cycles).sum())
 }
 
 /// Bytes of dense results.

@@ -2,7 +2,9 @@
 //!
 //! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz; the
 //! records are `bench/records/epyc-2core/2026-11-21-predictions.md` and `2026-11-22-broadcasts.md` (where powers, boxes and the
-//! mesh were scaled to the ratios seen, not measured alone). Those of AVX2 and of the scalar set are estimates from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as many cycles:
+//! mesh were scaled to the ratios seen, not measured alone). Those of AVX2 are
+//! fitted to `zipfold bench --everything` on a machine of two cores that have no more, related to matrices of plain formulas
+//! (`2026-11-22-everything.md`). Those of the scalar set are estimates from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as many cycles:
 //! its clock, its cores and its lanes scale the times.
 
 use crate::machine::Isa;
@@ -24,6 +26,19 @@ pub struct Rates {
     pub division: [f64; 2],
     /// An operation of the evaluator that goes step by step, of a vector.
     pub stepwise: f64,
+    /// Functions, a lane, in double precision by scalar calls, in single precision by lanes: `exp`; `log`; hyperbolic ones and
+    /// `atan2`; others; a power that is no small number.
+    pub exp: [f64; 2],
+    /// See `exp`.
+    pub log: [f64; 2],
+    /// See `exp`.
+    pub hyperbolic: [f64; 2],
+    /// See `exp`.
+    pub other: [f64; 2],
+    /// See `exp`.
+    pub power: [f64; 2],
+    /// The nearest image of a cell, in boxes with right angles and in oblique ones.
+    pub image: [f64; 2],
     /// A pair of points counted in a histogram, in open space, in a box with right angles and in an oblique one.
     pub counted: [f64; 3],
 }
@@ -37,6 +52,12 @@ const AVX512: Rates = Rates {
     operation: 0.75,
     division: [4.0, 5.3],
     stepwise: 5.5,
+    exp: [9.5, 0.4],
+    log: [7.0, 1.6],
+    hyperbolic: [24.0, 24.0],
+    other: [12.0, 12.0],
+    power: [85.0, 20.0],
+    image: [6.0, 15.0],
     counted: [1.95, 3.6, 4.0],
 };
 
@@ -46,9 +67,15 @@ const AVX2: Rates = Rates {
     dense_double: [1.3, 1.7, 1.15, 1.1, 2.3, 1.3],
     bits: 1.0,
     step: 0.7,
-    operation: 0.45,
-    division: [3.0, 4.5],
+    operation: 0.65,
+    division: [3.0, 4.0],
     stepwise: 3.0,
+    exp: [45.0, 2.0],
+    log: [8.0, 2.5],
+    hyperbolic: [90.0, 70.0],
+    other: [40.0, 40.0],
+    power: [165.0, 30.0],
+    image: [25.0, 50.0],
     counted: [3.3, 6.0, 12.0],
 };
 
@@ -61,6 +88,12 @@ const SCALAR: Rates = Rates {
     operation: 0.8,
     division: [4.0, 4.5],
     stepwise: 2.0,
+    exp: [45.0, 10.0],
+    log: [20.0, 10.0],
+    hyperbolic: [90.0, 90.0],
+    other: [40.0, 40.0],
+    power: [165.0, 60.0],
+    image: [50.0, 150.0],
     counted: [12.0, 20.0, 40.0],
 };
 
@@ -74,6 +107,12 @@ const NEON: Rates = Rates {
     operation: 0.8,
     division: [5.0, 6.0],
     stepwise: 2.0,
+    exp: [45.0, 10.0],
+    log: [20.0, 10.0],
+    hyperbolic: [90.0, 90.0],
+    other: [40.0, 40.0],
+    power: [165.0, 60.0],
+    image: [50.0, 150.0],
     counted: [7.0, 12.0, 24.0],
 };
 
@@ -87,15 +126,6 @@ pub fn of(isa: Isa) -> &'static Rates {
     }
 }
 
-/// Cycles of `exp`, of `log`, of other functions, and of a power that is no small number, a lane: in double precision by
-/// scalar calls, in single precision by lanes.
-pub const EXP: [f64; 2] = [9.5, 0.4];
-/// See [`EXP`].
-pub const LOG: [f64; 2] = [7.0, 1.6];
-/// See [`EXP`].
-pub const OTHER: [f64; 2] = [12.0, 12.0];
-/// See [`EXP`].
-pub const POWER: [f64; 2] = [85.0, 20.0];
 /// Cycles of a whole power beyond the fourth in single precision, a lane; an estimate, not measured alone.
 pub const WHOLE: f64 = 2.0;
 /// Components of a loop that generated code writes out.
@@ -105,7 +135,17 @@ pub const HALVES: [f64; 2] = [1.4, 0.4];
 
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, lists of neighbours, bins of a general histogram
 /// (an axis), matches.
-pub const FOLD: [f64; 5] = [0.25, 1.5, 5.0, 24.0, 1.2];
+pub const FOLD: [f64; 5] = [0.25, 1.5, 12.0, 15.0, 8.0];
+/// Cycles of a cell of half of a space whose value goes into a list of the column, too.
+pub const NEAREST_OF_OTHER: f64 = 45.0;
+/// Cycles of a search among uneven edges, by halving, each time; of a term of a weight, and of a mean, in a general histogram.
+pub const SEARCHED: f64 = 3.0;
+/// See [`SEARCHED`].
+pub const TERMS: [f64; 2] = [75.0, 100.0];
+/// Cycles of an edge, and of a number of a bin for every unit: zeroed, and merged.
+pub const BINS: [f64; 2] = [100.0, 5.0];
+/// Cycles of a cell that is compared with a cut-off in a sweep over all pairs, and of a fold that takes values in short runs for it.
+pub const CUT: f64 = 25.0;
 /// Cycles of a cell that is credited to its row by vectors: that it is looked at, each number of its sum, each number of that of
 /// its column, an exponential, a comparison with the best.
 pub const CREDITED: [f64; 5] = [0.8, 0.4, 0.6, 2.6, 0.6];
