@@ -41,11 +41,12 @@ pub fn exp(x: f64) -> f64 {
     let k = shifted - SHIFT;
     let r = (clamped - k * LN2_HI) - k * LN2_LO;
     let p = exp_tail(r);
-    // 2^k in two factors, so that the ends of the range (subnormal results, 2^1024) come out right.
-    let ki = (shifted.to_bits() as i64) - (SHIFT.to_bits() as i64);
-    let half = ki >> 1;
-    let a = f64::from_bits(((1023 + half) << 52) as u64);
-    let b = f64::from_bits(((1023 + ki - half) << 52) as u64);
+    // 2^k in two factors, so that the ends of the range (subnormal results, 2^1024) come out right. The half of k is rounded as
+    // k is, since AVX2 shifts no signed numbers of 64 bits; of a NaN all is wrong, and passed over.
+    let halved = k * 0.5 + SHIFT;
+    let power = |k: u64| f64::from_bits(k.wrapping_add(1023) << 52);
+    let a = power(halved.to_bits().wrapping_sub(SHIFT.to_bits()));
+    let b = power(shifted.to_bits().wrapping_sub(halved.to_bits()));
     let y = (1.0 + p) * a * b;
     if x.is_nan() { x } else { y }
 }

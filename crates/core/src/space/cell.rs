@@ -181,7 +181,9 @@ impl Cell {
     pub fn minimum_image_lanes(&self, dx: &mut [f64], dy: &mut [f64], dz: &mut [f64]) {
         match &self.image {
             Image::Orthorhombic(o) => {
-                [dx, dy, dz].into_iter().zip(o.lengths()).for_each(|(d, l)| Orthorhombic::lanes(d, *l));
+                for (d, l) in [dx, dy, dz].into_iter().zip(o.lengths()) {
+                    Orthorhombic::lanes(d, *l);
+                }
             }
             Image::Oblique(o) => o.lanes(dx, dy, dz),
         }

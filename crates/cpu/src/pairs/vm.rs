@@ -488,13 +488,18 @@ fn differences_by_lanes<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) 
     let mut wide = [[0.0f64; BLOCK]; 3];
     for (k, (wide, x)) in wide.iter_mut().zip(x).enumerate() {
         place.vm.y.component(raw(1), place.block, k, wide);
-        wide.iter_mut().for_each(|w| *w = x.wide() - *w);
+        // Loops, not closures: those may be compiled apart, without the instruction set of this function.
+        for w in wide.iter_mut() {
+            *w = x.wide() - *w;
+        }
     }
     if let Some(cell) = place.vm.cell {
         let [dx, dy, dz] = &mut wide;
         cell.minimum_image_lanes(dx, dy, dz);
     }
     for (delta, wide) in to.iter_mut().zip(&wide) {
-        delta.iter_mut().zip(wide).for_each(|(d, w)| *d = T::of(*w));
+        for (d, w) in delta.iter_mut().zip(wide) {
+            *d = T::of(*w);
+        }
     }
 }

@@ -94,12 +94,20 @@ impl Orthorhombic {
     /// [`Self::nearest`] of every number of `d`. Divides only if some |d| > l (NaN stays NaN either way).
     #[inline(always)]
     pub fn lanes(d: &mut [f64], l: f64) {
-        // `|` instead of `any`: no early exit, so that the test is a few vector operations.
-        let far = d.iter().fold(false, |far, v| far | (v.abs() > l));
+        // Loops, not closures: those may be compiled apart, without the caller's instruction set. `|` instead of `any`: no early
+        // exit, so that the test is a few vector operations.
+        let mut far = false;
+        for v in d.iter() {
+            far |= v.abs() > l;
+        }
         if far {
-            d.iter_mut().for_each(|v| *v = Self::nearest(*v, l));
+            for v in d {
+                *v = Self::nearest(*v, l);
+            }
         } else {
-            d.iter_mut().for_each(|v| *v = Self::nearest_within(*v, l));
+            for v in d {
+                *v = Self::nearest_within(*v, l);
+            }
         }
     }
 }
