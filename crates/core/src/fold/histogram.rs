@@ -109,14 +109,16 @@ impl Axis {
                 }
             }
             _ => {
-                for (place, value) in places.iter_mut().zip(values) {
-                    let (mut at, mut left) = (0, bins);
-                    while left > 1 {
-                        let half = left / 2;
-                        at += if edges[at + half] <= *value { half } else { 0 };
-                        left -= half;
+                // A step of all searches at a time: in a search by itself each step waits for the one before.
+                places.fill(0);
+                let mut left = bins;
+                while left > 1 {
+                    let half = left / 2;
+                    for (place, value) in places.iter_mut().zip(values) {
+                        let above = edges[*place as usize + half] <= *value;
+                        *place += half as u64 & u64::from(above).wrapping_neg();
                     }
-                    *place = at as u64;
+                    left -= half;
                 }
             }
         }

@@ -261,24 +261,23 @@ impl RowPiece {
     }
     /// Counts a run of values of one row, or takes the best of them (the first of equals), as one by one would; false,
     /// and nothing done, where the operation or a NaN among the values needs them one by one.
+    #[inline(always)]
     pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
         if fold.op == RowOp::Count {
-            self.counts[at] += values.iter().map(|v| u64::from(*v != 0.0)).sum::<u64>();
+            let mut count = 0;
+            for v in values {
+                count += u64::from(*v != 0.0);
+            }
+            self.counts[at] += count;
             return true;
         }
-        let least = match fold.op {
-            RowOp::Min | RowOp::Argmin => true,
-            RowOp::Max | RowOp::Argmax => false,
+        let (least, found) = match fold.op {
+            RowOp::Min | RowOp::Argmin => (true, best_of(values, f64::INFINITY, |v, best| v < best)),
+            RowOp::Max | RowOp::Argmax => (false, best_of(values, f64::NEG_INFINITY, |v, best| v > best)),
             _ => return false,
         };
-        if values.iter().fold(false, |any, v| any | v.is_nan()) {
-            return false;
-        }
-        let best = match least {
-            true => values.iter().fold(f64::INFINITY, |b, v| if *v < b { *v } else { b }),
-            false => values.iter().fold(f64::NEG_INFINITY, |b, v| if *v > b { *v } else { b }),
-        };
+        let Some(best) = found else { return false };
         self.counts[at] += values.len() as u64;
         let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
         // What cannot be better by its value is looked up by its place only where it ties.
@@ -300,6 +299,28 @@ impl RowPiece {
         }
         self.counts[at..at + sums.len() / numbers].iter_mut().for_each(|c| *c += count);
     }
+}
+
+/// The best of values that are none of them NaN, in eight lanes; what is no better than `worst` is that.
+#[inline(always)]
+fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Option<f64> {
+    let (mut best, mut odd) = ([worst; 8], [0u64; 8]);
+    let (eights, rest) = values.as_chunks::<8>();
+    for eight in eights {
+        for l in 0..8 {
+            best[l] = if better(eight[l], best[l]) { eight[l] } else { best[l] };
+            odd[l] |= u64::from(eight[l].is_nan());
+        }
+    }
+    for (l, v) in rest.iter().enumerate() {
+        best[l] = if better(*v, best[l]) { *v } else { best[l] };
+        odd[l] |= u64::from(v.is_nan());
+    }
+    let mut all = worst;
+    for v in best {
+        all = if better(v, all) { v } else { all };
+    }
+    (odd == [0; 8]).then_some(all)
 }
 
 /// The sum of eight lanes, in a fixed order.

@@ -315,12 +315,22 @@ impl<'a, T: Value> Run<'a, T> {
     #[inline(always)]
     fn best_down(&self, fold: &RowFold, piece: &mut RowPiece, worse: impl Fn(f64, f64) -> bool) {
         let at = self.first - piece.start;
-        for (l, v) in self.number(0).iter().enumerate() {
-            let v: f64 = (*v).into();
-            if worse(v, piece.acc[2 * (at + l)]) {
+        let values = self.number(0);
+        let mut open = [0u8; BLOCK];
+        let mut any = 0;
+        let (bests, _) = piece.acc[2 * at..2 * (at + self.len)].as_chunks::<2>();
+        for ((open, v), [best, _]) in open.iter_mut().zip(values).zip(bests) {
+            *open = u8::from(!worse((*v).into(), *best));
+            any |= *open;
+        }
+        if any == 0 {
+            return count(&mut piece.counts[at..at + self.len]);
+        }
+        for (l, (v, open)) in values.iter().zip(open).enumerate() {
+            if open == 0 {
                 piece.counts[at + l] += 1;
             } else {
-                piece.absorb(fold, self.first + l, self.row, &[v]);
+                piece.absorb(fold, self.first + l, self.row, &[(*v).into()]);
             }
         }
     }

@@ -537,7 +537,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let far = job.near_root.zip(job.space.near_square()).map_or(0, beyond);
         let mut inside = all & !far;
         self.tally.far += u64::from(far.count_ones());
-        if !clean {
+        // Of a NaN that is no hole only the first counts.
+        let cell = (i as u64, (first + lanes.start) as u64);
+        let known = job.nan != NanPolicy::Skip && self.tally.first_nan.is_some_and(|found| found <= cell);
+        if !clean && !known {
             for l in ones(inside).filter(|l| nan_at(*l, &self.scratch)) {
                 let cell = (i as u64, (first + l) as u64);
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));

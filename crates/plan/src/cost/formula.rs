@@ -48,8 +48,8 @@ fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
 fn unary(rates: &Rates, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),
-        Unary::Exp | Unary::Expm1 => call(rates.exp),
-        Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p => call(rates.log),
+        Unary::Exp => call(rates.exp),
+        Unary::Log | Unary::Log1p => call(rates.log),
         Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
         Unary::Sign | Unary::IsNan => plain(2.0),
         Unary::Tanh | Unary::Sinh | Unary::Cosh => call(rates.hyperbolic),
@@ -64,7 +64,8 @@ fn binary(rates: &Rates, op: Binary, constant: Option<f64>) -> Mix {
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => whole(constant.unwrap_or(1.0)),
         Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
-        Binary::Pow => call(rates.power),
+        Binary::Pow if constant.is_some() => call(rates.power),
+        Binary::Pow => call([rates.any_power; 2]),
         Binary::Atan2 => call(rates.hyperbolic),
         _ => plain(1.0),
     }

@@ -223,7 +223,10 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.
     let added = !work.prune.is_on() && work.family != "vm" && work.job.near_root.is_none();
     let all = work.job.folds.iter().all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
-    let [value, number, to_column, exponential, best] = rates::CREDITED;
+    let [value, number, to_column, of_single, best] = rates::CREDITED;
+    // Columns take theirs in double precision.
+    let of_double = work.rates().exp[0];
+    let exponential = if work.is_single() { of_single } else { of_double };
     let numbers = fold.out_width() as f64;
     let sides = if half { 1.0 } else { 0.0 };
     match fold.op {
@@ -231,7 +234,7 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
         RowOp::Sum | RowOp::Mean if added && all => rates::ADDED * numbers,
         RowOp::Sum | RowOp::Mean => value + numbers * (number + sides * to_column),
         RowOp::Logsumexp | RowOp::Softmax => {
-            value + exponential + (numbers - 1.0) * number + sides * 2.0 * exponential * numbers
+            value + exponential + (numbers - 1.0) * number + sides * 2.0 * of_double * numbers
         }
         _ => value + best * (1.0 + sides),
     }
