@@ -184,3 +184,18 @@ def test_more_neighbours_than_rows_leaves_places_empty():
     assert found.indices.tolist() == [[1, -1, -1], [0, -1, -1]]
     assert np.isnan(found.distances[:, 1:]).all()
     assert found.graph().nnz == 2
+
+
+def test_ones_in_binary_of_rows_and_arrays():
+    x = np.array([[0.0], [1.0], [6.0], [2.0**53 - 1], [2.0**53], [0.5], [-1.0], [np.nan]])
+    wanted = [0, 1, 2, 53, np.nan, np.nan, np.nan, np.nan]
+    np.testing.assert_array_equal(zf.popcount(x[:, 0]), wanted)
+    assert zf.popcount(7) == 3
+    functions = [lambda x, y: zf.popcount(x[0] * y[0])]
+    if hasattr(np, "bitwise_count"):
+        functions.append(lambda x, y: np.bitwise_count(x[0] * y[0]))
+    for function in functions:
+        found = zf.pairs(x, np.ones((1, 1))).nan("propagate").pair(function).matrix().run()
+        np.testing.assert_array_equal(found[:, 0], wanted)
+    total = zf.pairs(x[:3]).pair(lambda x, y: zf.popcount(x + y).sum()).matrix().run()
+    assert total[1, 2] == 3

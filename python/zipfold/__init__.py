@@ -36,7 +36,7 @@ from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
-from .trace import trace, tuple_of, where
+from .trace import popcount, trace, tuple_of, where
 
 if typing.TYPE_CHECKING:
     from .density import KernelDensity
@@ -89,6 +89,7 @@ __all__ = [
     "pairwise_distances_chunked",
     "pairwise_kernels",
     "pdist",
+    "popcount",
     "settings",
     "similarity_join",
     "sum_product",

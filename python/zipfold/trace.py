@@ -46,6 +46,7 @@ _UNARY = {
     "erf": "erf({})",
     "erfc": "erfc({})",
     "gammaln": "lgamma({})",
+    "bitwise_count": "popcount({})",
 }
 _UNARY |= {
     name: name + "({})"
@@ -462,6 +463,36 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         c = c._nonzero()
     text = f"if({c._text}, {a._text}, {b._text})"
     return first._new(text, c._vector or a._vector or b._vector, a._truth and b._truth)
+
+
+def popcount(value: Any) -> Any:
+    """The number of ones in binary of a whole number from 0 to 2**53 - 1, NaN of anything else; for traced values and arrays.
+
+    Parameters
+    ----------
+    value : value of a formula, number or array
+
+    Returns
+    -------
+    a value of the formula, or an array of float64
+
+    Raises
+    ------
+    TypeError
+        For what is no number.
+
+    >>> import zipfold as zf
+    >>> zf.pairs([[1.0], [6.0]]).pair(lambda x, y: zf.popcount(x[0] + y[0])).matrix().run()
+    array([[1., 3.],
+           [3., 2.]])
+    """
+    if isinstance(value, Traced):
+        return value._unary("bitwise_count")
+    array = numbers(array_of(value, "value"), "value").astype(np.float64, copy=False)
+    there = (array >= 0) & (array < 2.0**53) & (array == np.floor(array))
+    words = np.atleast_1d(np.where(there, array, 0)).astype("<u8")
+    ones = np.unpackbits(words.view(np.uint8)).reshape(*array.shape, 64).sum(-1)
+    return np.where(there, ones, np.nan)
 
 
 def tuple_of(*parts: Any) -> Traced:

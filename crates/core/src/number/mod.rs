@@ -121,6 +121,13 @@ pub fn min(a: f64, b: f64) -> f64 {
     if a == b { tie } else { other }
 }
 
+/// The number of ones among the bits of a whole number from 0 to 2⁵³ − 1; NaN for everything else.
+#[inline(always)]
+pub fn popcount(x: f64) -> f64 {
+    let whole = x as u64;
+    if whole as f64 == x && x < 9_007_199_254_740_992.0 { f64::from(whole.count_ones()) } else { f64::NAN }
+}
+
 /// −1, 0 or 1 with the sign of x; NaN for NaN.
 #[inline(always)]
 pub fn sign(x: f64) -> f64 {

@@ -31,6 +31,7 @@ pub fn unary(op: Unary, a: f64) -> f64 {
         Unary::Erf => libm::erf(a),
         Unary::Erfc => libm::erfc(a),
         Unary::Lgamma => libm::lgamma(a),
+        Unary::Popcount => number::popcount(a),
         Unary::Floor => a.floor(),
         Unary::Ceil => a.ceil(),
         Unary::Round => libm::rint(a),

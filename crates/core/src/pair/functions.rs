@@ -71,6 +71,7 @@ pub const ALL: &[Function] = &[
     number("erf", "erf(a)", "error function"),
     number("erfc", "erfc(a)", "1 - erf(a), exact for large a"),
     number("lgamma", "lgamma(a)", "logarithm of the absolute value of the gamma function"),
+    number("popcount", "popcount(a)", "number of ones in binary, of a whole number from 0 to 2^53 - 1 (else NaN)"),
     number("floor", "floor(a)", "the largest integer that is at most a"),
     number("ceil", "ceil(a)", "the smallest integer that is at least a"),
     number("round", "round(a)", "the nearest integer, halves to the even one"),

@@ -105,6 +105,7 @@ pub const UNARY: &[(&str, Unary)] = &[
 const REDUCE: &[(&str, Reduce)] = &[
     ("sum", Reduce::Sum),
     ("prod", Reduce::Prod),
+    ("popcount", Unary::Popcount),
     ("max", Reduce::Max),
     ("min", Reduce::Min),
     ("any", Reduce::Any),

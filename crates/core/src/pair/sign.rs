@@ -31,7 +31,7 @@ fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
         Node::Given(at) => plus(formula.vectors[*at as usize].iter().all(|v| v.is_sign_positive())),
         Node::Dim => Sign::Plus,
         Node::Unary(op, a) => match op {
-            Unary::Abs | Unary::Exp | Unary::Cosh | Unary::Not | Unary::IsNan => Sign::Plus,
+            Unary::Abs | Unary::Exp | Unary::Cosh | Unary::Not | Unary::IsNan | Unary::Popcount => Sign::Plus,
             Unary::Sqrt => sign(*a).max(Sign::NotBelow),
             Unary::Floor | Unary::Ceil | Unary::Round => sign(*a).min(Sign::NotBelow),
             _ => Sign::Unknown,

@@ -108,6 +108,7 @@ unaries! {
     abs Abs "The absolute value."; sqrt Sqrt "The square root."; exp Exp "e to this power."; ln Log "The natural logarithm.";
     sin Sin "The sine."; cos Cos "The cosine."; asin Asin "The arc sine."; tanh Tanh "The hyperbolic tangent.";
     erf Erf "The error function."; erfc Erfc "One less the error function."; lgamma Lgamma "The logarithm of |Γ|.";
+    popcount Popcount "The number of ones in binary, of a whole number from 0 to 2⁵³ − 1; else NaN.";
     floor Floor "The largest integer not above."; round Round "The nearest integer, ties to even."; sign Sign "The sign.";
 }
 

@@ -53,6 +53,7 @@ pub enum Unary {
     Erf,
     Erfc,
     Lgamma,
+    Popcount,
     Floor,
     Ceil,
     Round,

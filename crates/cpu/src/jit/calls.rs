@@ -30,7 +30,7 @@ pub enum Call {
     Atan2,
 }
 
-const LIST: [Call; 21] = [
+const LIST: [Call; 22] = [
     Call::Pow,
     Call::PowConst,
     Call::Atan2,
@@ -52,6 +52,7 @@ const LIST: [Call; 21] = [
     Call::Unary(Unary::Erf),
     Call::Unary(Unary::Erfc),
     Call::Unary(Unary::Lgamma),
+    Call::Unary(Unary::Popcount),
 ];
 
 impl Call {
@@ -108,6 +109,7 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
         Call::Unary(Unary::Exp) => each!(out, a, v => number::exp(v)),
         Call::Unary(Unary::Log) => each!(out, a, v => number::log(v)),
         Call::Unary(Unary::Log1p) => each!(out, a, v => number::log1p(v)),
+        Call::Unary(Unary::Popcount) => each!(out, a, v => number::popcount(v)),
         Call::Unary(op) => each!(out, a, v => eval::unary(*op, v)),
         Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
         Call::Pow => pairs(out, a, b, number::pow),

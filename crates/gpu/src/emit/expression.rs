@@ -53,6 +53,7 @@ pub fn unary(op: Unary, a: &str, p: Precision) -> String {
         Unary::Erf => "erf",
         Unary::Erfc => "erfc",
         Unary::Lgamma => "lgamma",
+        Unary::Popcount => "popcount",
         Unary::Floor => "floor",
         Unary::Ceil => "ceil",
         Unary::Round => "round",
@@ -64,7 +65,7 @@ pub fn unary(op: Unary, a: &str, p: Precision) -> String {
 /// Whether the device gives the bits of the reference for this function in double precision.
 pub fn unary_is_exact(op: Unary) -> bool {
     use Unary::*;
-    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sign)
+    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign)
 }
 
 /// A function of two operands.

@@ -58,6 +58,7 @@ ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define zf_erf_f erff
 #define zf_erfc_f erfcf
 #define zf_lgamma_f lgammaf
+#define ZF_ONES(v) __popcll(v)
 #define zf_floor_f floorf
 #define zf_ceil_f ceilf
 #define zf_round_f rintf

@@ -60,6 +60,10 @@ ZF_FN double zf_min_d(double a, double b) {
 }
 #define zf_sign_d(x) ((x) > 0.0 ? 1.0 : ((x) < 0.0 ? -1.0 : (x)))
 #define zf_sign_f(x) ((x) > 0.0f ? 1.0f : ((x) < 0.0f ? -1.0f : (x)))
+ZF_FN double zf_popcount_d(double x) {
+    return x >= 0.0 && x < 9007199254740992.0 && x == zf_floor_d(x) ? (double)ZF_ONES((zf_u64)x) : ZF_NAN_D;
+}
+ZF_FN float zf_popcount_f(float x) { return (float)zf_popcount_d((double)x); }
 #define ZF_POWER(name, type, sqrt, powr, trunc, abs) \
     ZF_FN type name##i(type x, zf_i32 n) { \
         type result = 1; \

@@ -42,6 +42,7 @@ typedef uint4 zf_u4;
 #define zf_bits(v) as_ulong((double)(v))
 #define zf_of_bits_f(b) as_float((uint)(b))
 #define zf_bits_f(v) as_uint((float)(v))
+#define ZF_ONES(v) popcount(v)
 #define ZF_LOWEST(v) (31u - (zf_u32)clz((v) & (0u - (v))))
 // Copies of 4, 8 or 16 bytes into shared memory: ordinary ones, done before the next barrier.
 #define ZF_COPY16(to, from) (*(__local uint4*)(to) = *(__global const uint4*)(from))

@@ -10,7 +10,7 @@ use zipfold_testkit::runner::numbers;
 use zipfold_testkit::{Lcg, formulas};
 
 /// Formulas whose values single precision filters, and such that it does not: signs, quotients, functions, reductions without a start.
-const FORMULAS: [&str; 14] = [
+const FORMULAS: [&str; 15] = [
     "sum((x - y)^2)",
     "sqrt(sum((x - y)^2))",
     "sum(x * y)",
@@ -21,6 +21,7 @@ const FORMULAS: [&str; 14] = [
     "max(abs(x - y)) - 1",
     "sum(abs(x - y)^3)",
     "reduce(|a, b| max(a, b), abs(x - y))",
+    "sum(popcount(floor(abs(x - y) * 8)))",
     "reduce(|a, b| a * 0.5 + b, x - y)",
     "1 / (sum((x - y)^2) + 0.01)",
     "if(x[0] < y[0], sum(abs(x - y)), -sum(abs(x - y)))",

@@ -280,6 +280,41 @@ fn text_is_compared_and_nothing_else() {
 }
 
 #[test]
+fn ones_are_counted_in_whole_numbers_alone() {
+    let top = 2f64.powi(53);
+    let mut values = vec![0.0, -0.0, 1.0, 3.0, 255.0, 256.0, 0.5, -1.0, top - 1.0, top, top + 2.0, 1e300, 1e-300];
+    values.extend([
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        4_294_967_295.0,
+        4_294_967_296.0,
+        top - 2.0,
+        6.000_000_1,
+    ]);
+    values.extend((0..300).map(|k| f64::from(k * k * 7919)));
+    let ones = |v: &f64| {
+        let whole = (0.0..top).contains(v) && v.fract() == 0.0;
+        if whole { format!("{:b}", *v as u64).matches('1').count() as f64 } else { f64::NAN }
+    };
+    let rows = values.len();
+    let (x, y) = (Table::f64(rows, 1, values.clone()).unwrap(), Table::f64(2, 1, vec![0.0, 1.0]).unwrap());
+    let select =
+        FoldSpec::Select { predicate: "popcount(x[0] * y[0]) > 3".into(), value: None, join: SelectKind::Inner };
+    let asked = pairs(&x).with(&y).formula("popcount(x[0] * y[0])").fold(FoldSpec::Matrix {}).fold(select);
+    let problem = Problem { nan: NanPolicy::Propagate, ..asked.problem().clone() };
+    let data = Data { x, y: Some(y), weights: vec![None, None] };
+    let got = everywhere(&problem, &data).unwrap();
+    let wanted: Vec<f64> = values.iter().map(ones).collect();
+    for (at, (value, wanted)) in values.iter().zip(&wanted).enumerate() {
+        let got = got[0][0].1[at * 2 + 1];
+        assert!(got == *wanted || got.is_nan() && wanted.is_nan(), "{value}: {got}, wanted {wanted}");
+    }
+    let many = wanted.iter().enumerate().filter(|(_, w)| **w > 3.0).flat_map(|(i, _)| [i as f64, 1.0]);
+    assert_eq!(got[1][0].1, many.collect::<Vec<_>>());
+}
+
+#[test]
 fn error_and_gamma_functions_are_those_of_the_reference() {
     let values: Vec<f64> = (0..300).map(|k| f64::from(k) * 0.037 - 5.0).collect();
     let (x, y) = (Table::f64(300, 1, values.clone()).unwrap(), Table::f64(2, 1, vec![0.0, 1.5]).unwrap());
