@@ -199,3 +199,14 @@ def test_ones_in_binary_of_rows_and_arrays():
         np.testing.assert_array_equal(found[:, 0], wanted)
     total = zf.pairs(x[:3]).pair(lambda x, y: zf.popcount(x + y).sum()).matrix().run()
     assert total[1, 2] == 3
+
+
+def test_metrics_that_prepare_tables_in_formulas():
+    rows = np.random.default_rng(8).normal(size=(30, 5))
+    for metric in ("spearman", "mahalanobis", "seuclidean"):
+        named = zf.pairs(rows).pair(metric).matrix().run()
+        np.testing.assert_array_equal(zf.pairs(rows).pair(f"1 - {metric}(x, y)").matrix().run(), 1 - named)
+        with_axis = zf.pairs(rows).select(f"{metric}(x, y) < 0.5").run()
+        assert sorted(zip(with_axis.i, with_axis.j, strict=True)) == sorted(zip(*np.nonzero(np.triu(named < 0.5, 1)), strict=True))
+    with pytest.raises(ValueError, match="alone, got 'x'"):
+        zf.pairs(rows).pair("spearman(x, y) + x[0]").matrix().run()

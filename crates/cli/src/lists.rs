@@ -101,10 +101,7 @@ fn metric_text(m: &named::Named) -> String {
     );
     row("symmetric", if m.symmetric { "yes: (x, y) as (y, x)" } else { "no: (x, y) is not (y, x)" }.into());
     let inside = format!("{}(x, y)", m.name);
-    row(
-        "in formulas",
-        if m.prepare.is_some() { format!("--metric only: it prepares whole tables ({inside})") } else { inside },
-    );
+    row("in formulas", if m.prepare.is_some() { format!("{inside}: it prepares whole tables first") } else { inside });
     columns(&rows.into_iter().map(|r| r.to_vec()).collect::<Vec<_>>())
 }
 

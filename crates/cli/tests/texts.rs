@@ -143,6 +143,8 @@ fn words_are_no_numbers() {
     folder.run("join a.csv b.csv --where 'x.kind == \"Na'").refused(&["does not end"]);
     folder.run("dist a.csv --pair x.kind").refused(&["expected numbers, got the text column 'x.kind'"]);
     folder.run("dist a.csv --columns kind --pair 'if(x.kind == y.kind, sum(x), 0)'").refused(&["part of a whole row"]);
+    let ranks = "dist b.csv --columns kind --pair 'if(x.kind == y.kind, spearman(x, y), 0)'";
+    folder.run(ranks).refused(&["'spearman(x, y)' alone, got 'kind'"]);
     let says = ["gap.csv, row 2 of the data, column 'kind'", "a missing text", "--nan skip"];
     folder.run("join gap.csv --self --where 'x.kind == y.kind'").refused(&says);
 }

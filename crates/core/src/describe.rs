@@ -7,7 +7,7 @@ use crate::hash::Hash;
 use crate::meaning::meaning;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
-use crate::pair::parse::{Scope, parse};
+use crate::pair::parse::{Prepared, Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::problem::{AxisSpec, FoldSpec, Input, NanPolicy, Problem, SCHEMA};
 use crate::space::{Cell, Cells, Space, half};
@@ -137,13 +137,13 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     check_tables(problem, &data)?;
     check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
-    prepare(problem, &mut data, &mut params, stop)?;
+    let prepared = prepare(problem, &mut data, &mut params, stop)?;
     let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
     let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data, holes)?;
+    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data, holes, prepared)?;
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
         weights::weigh(once(fold.clone(), problem, weights.is_some())?, weights, &data)
@@ -240,11 +240,21 @@ fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
     named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
 }
 
-/// Lets a metric prepare the tables and complete its options.
-fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'_>) -> Result<()> {
-    if let Some(prepare) = named_pair(problem)?.and_then(|named| named.prepare)
-        && let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)?
-    {
+/// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their options.
+fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'_>) -> Result<Prepared> {
+    let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
+    let (mut out, mut changed) = (Prepared::default(), None);
+    for named in named_pair(problem)?.into_iter().chain(in_formulas) {
+        let Some(prepare) = named.prepare.filter(|_| !out.metrics.contains(&named.name)) else { continue };
+        out.metrics.push(named.name);
+        let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)? else { continue };
+        if let Some(first) = out.rows.replace(named.name) {
+            let what = format!("expected one metric that changes whole rows, got '{first}' and '{}'", named.name);
+            return Err(Error::request(what).at("formula").remedy("a run of its own for each"));
+        }
+        changed = Some(done);
+    }
+    if let Some(done) = changed {
         if problem.cell.is_some() {
             let e = Error::request("this metric prepares whole rows, so no box is about what it compares").at("--box");
             return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
@@ -252,21 +262,18 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
     }
-    Ok(())
+    Ok(out)
 }
 
 /// The pair's value: that of a metric with its options completed, or of a formula.
 ///
 /// # Errors
 /// `Request` for formulas and options that mean nothing.
-pub(crate) fn pair_formula(problem: &Problem, params: &Params, data: &Data) -> Result<(Formula, Id)> {
+pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) -> Result<(Formula, Id)> {
     let mut formula = Formula::new();
     let root = match (&problem.pair.formula, named_pair(problem)?) {
-        (Some(text), _) => {
-            let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
-            parse(&mut formula, text, &scope)?
-        }
-        (None, Some(named)) => (named.formula)(&mut formula, params, Some(data.x.cols()))?,
+        (Some(text), _) => parse(&mut formula, text, scope)?,
+        (None, Some(named)) => (named.formula)(&mut formula, &scope.params, Some(data.x.cols()))?,
         (None, None) => formula.number(0.0)?,
     };
     Ok((formula, root))

@@ -8,7 +8,7 @@ use crate::fold::Fold;
 use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
-use crate::pair::parse::{Param, Scope};
+use crate::pair::parse::{Param, Prepared, Scope};
 use crate::pair::symmetry::{Symmetry, symmetry};
 use crate::pair::texts::Texts;
 use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
@@ -103,18 +103,19 @@ pub(crate) fn meaning(
     cell: Option<usize>,
     data: &Data,
     holes: Holes,
+    prepared: Prepared,
 ) -> Result<Arc<Meaning>> {
     // A lock that is taken is not waited for: a fork may have copied it taken.
     let mut latest = match LATEST.try_lock() {
         Ok(latest) => latest,
         Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
-        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data, holes).map(Arc::new),
+        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data, holes, prepared).map(Arc::new),
     };
     if let Some(at) = latest.iter().rposition(|(q, _)| q.is(problem, params, cell, data, holes)) {
         latest[at..].rotate_left(1);
         return Ok(latest[latest.len() - 1].1.clone());
     }
-    let made = Arc::new(fresh(problem, params, cell, data, holes)?);
+    let made = Arc::new(fresh(problem, params, cell, data, holes, prepared)?);
     if size(problem, params, data) <= LARGE {
         if latest.len() == KEPT {
             latest.remove(0);
@@ -134,10 +135,17 @@ fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
     }
 }
 
-fn fresh(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> Result<Meaning> {
-    let (mut formula, root) = pair_formula(problem, params, data)?;
+fn fresh(
+    problem: &Problem,
+    params: &Params,
+    cell: Option<usize>,
+    data: &Data,
+    holes: Holes,
+    prepared: Prepared,
+) -> Result<Meaning> {
+    let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()), prepared };
+    let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
-    let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()) };
     let resolved = problem.folds.iter().map(|spec| resolve(spec, &mut formula, &scope, data.x.cols()));
     let mut folds = resolved.collect::<Result<Vec<_>>>()?;
     nearest_by_kind(problem, &mut folds);

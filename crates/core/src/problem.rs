@@ -80,23 +80,31 @@ pub struct NamedColumns {
 }
 
 impl Problem {
+    /// Its formulas: that of the pair, and those of the folds.
+    pub fn formulas(&self) -> Vec<&str> {
+        let mut out: Vec<&str> = self.pair.formula.as_deref().into_iter().collect();
+        for fold in &self.folds {
+            match fold {
+                FoldSpec::Select { predicate, value, .. } => {
+                    out.push(predicate);
+                    out.extend(value.as_deref());
+                }
+                FoldSpec::Histogram { axes, .. } => out.extend(axes.iter().filter_map(|axis| axis.value.as_deref())),
+                _ => {}
+            }
+        }
+        out
+    }
     /// The columns that its formulas read by name, and the texts that these are compared with.
     pub fn named_columns(&self) -> NamedColumns {
-        let of_fold = |fold: &FoldSpec| match fold {
-            FoldSpec::Select { predicate, value, .. } => {
-                [Some(predicate.clone()), value.clone()].into_iter().flatten().collect()
-            }
-            FoldSpec::Histogram { axes, .. } => axes.iter().filter_map(|axis| axis.value.clone()).collect(),
-            _ => vec![],
-        };
         let mut out = NamedColumns::default();
         let add = |to: &mut Vec<String>, name: &String| {
             if !to.contains(name) {
                 to.push(name.clone())
             }
         };
-        for formula in self.pair.formula.iter().cloned().chain(self.folds.iter().flat_map(of_fold)) {
-            let (columns, texts) = named_columns(&formula);
+        for formula in self.formulas() {
+            let (columns, texts) = named_columns(formula);
             texts.iter().for_each(|text| add(&mut out.texts, text));
             for (side, name) in &columns {
                 let sides = if self.y.is_some() { *side as usize..*side as usize + 1 } else { 0..2 };

@@ -201,9 +201,9 @@ impl Table {
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
     }
-    /// The same table with the attributes of `other`, whose rows these are, and with its names.
+    /// The same table with the attributes of `other`, whose rows these are, with its names, and with what is text.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
-        if other.attributes.is_some() && self.cols == other.cols && self.rows == other.rows {
+        if self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
             self.attributes = other.attributes.clone();
             self.texts = other.texts.clone();

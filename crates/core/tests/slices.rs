@@ -5,7 +5,7 @@ use zipfold_core::pair::{Formula, Id, Param, Scope, parse};
 fn parsed(formula: &mut Formula, text: &str) -> Result<Id, String> {
     let names: Vec<String> = ["a", "b", "c", "d", "e"].map(String::from).to_vec();
     let params = [("w".to_string(), Param::Vector(vec![2.0, 3.0]))].into();
-    let scope = Scope { params, dim: Some(5), columns: [Some(&names), Some(&names)] };
+    let scope = Scope { params, dim: Some(5), columns: [Some(&names), Some(&names)], ..Scope::default() };
     parse(formula, text, &scope).map_err(|e| e.to_string())
 }
 

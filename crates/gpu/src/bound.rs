@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn the_squared_distance_stays_within_its_bound() {
         let mut formula = Formula::new();
-        let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(3) };
+        let scope = Scope { dim: Some(3), ..Default::default() };
         let root = parse(&mut formula, "sum((x - y)^2)", &scope).unwrap();
         formula.roots = vec![root];
         let low = Lowered::new(&formula, 3, false).unwrap();

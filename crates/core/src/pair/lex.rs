@@ -112,6 +112,16 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     (columns, texts)
 }
 
+/// The names that a formula calls as functions.
+pub(crate) fn called(text: &str) -> Vec<String> {
+    let tokens = lex(text).unwrap_or_default();
+    let call = |pair: &[Token]| match (&pair[0].kind, &pair[1].kind) {
+        (TokenKind::Name(name), TokenKind::Symbol("(")) => Some(name.clone()),
+        _ => None,
+    };
+    tokens.windows(2).filter_map(call).collect()
+}
+
 fn number(text: &str, at: usize) -> Result<Token> {
     let bytes = text.as_bytes();
     let mut end = at;

@@ -38,6 +38,17 @@ pub struct Scope<'a> {
     pub columns: [Option<&'a [String]>; 2],
     /// Components of a row, where known: indices are checked against it.
     pub dim: Option<usize>,
+    /// What was done to the tables.
+    pub prepared: Prepared,
+}
+
+/// Metrics that are made ready for, by what is done to whole tables first.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// Their names.
+    pub metrics: Vec<&'static str>,
+    /// The one of them that has taken the place of the rows: a formula has no others.
+    pub rows: Option<&'static str>,
 }
 
 /// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root.
@@ -94,6 +105,7 @@ pub const UNARY: &[(&str, Unary)] = &[
     ("erf", Unary::Erf),
     ("erfc", Unary::Erfc),
     ("lgamma", Unary::Lgamma),
+    ("popcount", Unary::Popcount),
     ("floor", Unary::Floor),
     ("ceil", Unary::Ceil),
     ("round", Unary::Round),
@@ -105,7 +117,6 @@ pub const UNARY: &[(&str, Unary)] = &[
 const REDUCE: &[(&str, Reduce)] = &[
     ("sum", Reduce::Sum),
     ("prod", Reduce::Prod),
-    ("popcount", Unary::Popcount),
     ("max", Reduce::Max),
     ("min", Reduce::Min),
     ("any", Reduce::Any),
@@ -366,7 +377,12 @@ impl Parser<'_, '_> {
         };
         let place = crate::table::place_of(columns, &name).map_err(|e| e.span(self.text, token.range.clone()))?;
         match place {
-            Some(k) => self.formula.leaf(Node::At(side, k as u32)),
+            Some(k) => {
+                if self.scope.dim.is_none_or(|dim| k < dim) {
+                    self.whole(&name, token.range)?;
+                }
+                self.formula.leaf(Node::At(side, k as u32))
+            }
             None => Err(self.error(token.range, format!("no column '{name}'")).remedy(suggestion(
                 &name,
                 columns.iter().map(String::as_str),
@@ -444,6 +460,9 @@ impl Parser<'_, '_> {
             }
             None => {}
         }
+        if matches!(name, "x" | "y") && !matches!(self.peek(), TokenKind::Symbol(".")) {
+            self.whole(name, range.clone())?;
+        }
         match name {
             "x" => self.formula.leaf(Node::Row(Side::X)),
             "y" => self.formula.leaf(Node::Row(Side::Y)),
@@ -475,6 +494,9 @@ impl Parser<'_, '_> {
     fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if name == "reduce" {
             return self.user_reduce(range.start);
+        }
+        if let Some(value) = self.prepared(name, &range)? {
+            return Ok(value);
         }
         let (args, done) = match self.reduces(name) {
             true => self.reduced(name, &range)?,
@@ -575,6 +597,26 @@ impl Parser<'_, '_> {
                 self.formula.unary(Unary::Sqrt, total)
             }
         }
+    }
+    /// A named metric of rows that are ready for it; the parenthesis is open.
+    fn prepared(&mut self, name: &str, range: &Range<usize>) -> Result<Option<Id>> {
+        let ready = |named: &&super::named::Named| self.scope.prepared.metrics.contains(&named.name);
+        let Some(named) = super::named::find(name).filter(ready) else { return Ok(None) };
+        if !["x", ",", "y", ")"].into_iter().all(|part| self.eat(part) || self.eat_word(part)) {
+            return Err(self.error(range.clone(), format!("a metric takes both rows: '{name}(x, y)'")));
+        }
+        let value = (named.formula)(self.formula, &self.scope.params, self.scope.dim);
+        self.place(range.start, value).map(Some)
+    }
+    /// Beside a metric that takes the place of rows there are no rows as they were.
+    fn whole(&self, of: &str, range: Range<usize>) -> Result<()> {
+        let Some(metric) = self.scope.prepared.rows else { return Ok(()) };
+        let what = format!(
+            "expected '{metric}(x, y)' alone, got '{of}' beside it: it changes whole rows before pairs are formed"
+        );
+        Err(self
+            .error(range, what)
+            .remedy("a run of its own for each, or numbers that --attributes keeps beside the rows"))
     }
     /// A named metric used as a function of both rows: `euclidean(x, y) < 1`.
     fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {

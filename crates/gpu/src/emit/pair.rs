@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_number_that_two_loops_need_is_declared_once() {
         let mut formula = Formula::new();
-        let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(3) };
+        let scope = Scope { dim: Some(3), ..Default::default() };
         let text = "sum(x * y * (x[0] * y[1]) * sum(abs(x - y) * (x[0] * y[1])))";
         let root = parse(&mut formula, text, &scope).unwrap();
         formula.roots = vec![root];

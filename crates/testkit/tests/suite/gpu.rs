@@ -173,7 +173,7 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
     let asked = zipfold::pairs(&x).with(&y).formula("sum(x * y)").fold(FoldSpec::Matrix {});
     let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
     let mut job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
-    let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(dim) };
+    let scope = Scope { dim: Some(dim), ..Default::default() };
     let mut formula = Formula::new();
     let mut texts = vec![];
     while texts.len() < count {

@@ -57,7 +57,7 @@ pub fn explains(job: &Job, text: &str, (i, j): (usize, usize), wanted: f64, got:
     let mut values = vec![wanted];
     for _ in 0..WAYS {
         let mut formula = Formula::new();
-        let scope = Scope { params: Default::default(), columns: [None, None], dim: Some(job.low.dim) };
+        let scope = Scope { dim: Some(job.low.dim), ..Default::default() };
         let root = parse(&mut formula, &nudged(text, &mut lcg), &scope).unwrap();
         formula.roots = vec![root];
         let low = Arc::new(Lowered::new(&formula, job.low.dim, false).unwrap());

@@ -280,6 +280,69 @@ fn text_is_compared_and_nothing_else() {
 }
 
 #[test]
+fn metrics_that_prepare_tables_are_the_same_in_formulas() {
+    let mut lcg = Lcg::new(77);
+    let mut table =
+        |rows: usize| Table::f64(rows, 4, (0..rows * 4).map(|_| lcg.between(-3.0, 3.0).round()).collect()).unwrap();
+    let (x, y) = (table(60), table(41));
+    let mass = |rows: usize| Table::f64(rows, 1, (0..rows).map(|k| k as f64).collect()).unwrap();
+    let beside = |t: &Table| {
+        let names = vec!["mass".to_string()];
+        t.clone().with_attributes(mass(t.rows()).with_names(names).unwrap()).unwrap()
+    };
+    let (x, y) = (beside(&x), beside(&y));
+    let propagate = |problem: &Problem| Problem { nan: NanPolicy::Propagate, ..problem.clone() };
+    let select = |text: String| FoldSpec::Select { predicate: text, value: None, join: SelectKind::Inner };
+    for (metric, limit) in [("spearman", 0.5), ("mahalanobis", 1.5), ("seuclidean", 1.5), ("mahal", 1.5)] {
+        for other in [Some(&y), None] {
+            let data = |folds| Data { x: x.clone(), y: other.cloned(), weights: vec![None; folds] };
+            let one = || other.map_or_else(|| pairs(&x), |y| pairs(&x).with(y));
+            let named = one().metric(metric).fold(FoldSpec::Matrix {});
+            let wanted = everywhere(&propagate(named.problem()), &data(1)).unwrap()[0][0].1.clone();
+            let call = format!("{metric}(x, y)");
+            let condition = format!("x.mass < 40 and {call} < {limit}");
+            let asked = one().formula(&format!("{call} * 2")).fold(FoldSpec::Matrix {}).fold(select(condition));
+            let mut problem = propagate(asked.problem());
+            problem.cells = other.is_none().then_some(zipfold_core::Cells::Square);
+            let got = everywhere(&problem, &data(2)).unwrap();
+            let doubled: Vec<u64> = wanted.iter().map(|v| (v * 2.0).to_bits()).collect();
+            assert_eq!(got[0][0].1.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), doubled, "{call}");
+            let cols = other.unwrap_or(&x).rows();
+            let found = wanted.iter().enumerate().filter(|(at, v)| at / cols < 40 && **v < limit);
+            let matches: Vec<f64> = found.flat_map(|(at, _)| [(at / cols) as f64, (at % cols) as f64]).collect();
+            assert_eq!(got[1][0].1, matches, "{call}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_a_metric_changed_are_not_read_beside_it() {
+    let x = Table::f64(5, 2, vec![0.0, 1.0, 3.0, 2.0, 5.0, 5.0, 1.0, 0.0, 2.0, 7.0]).unwrap();
+    let x = x.with_names(vec!["a".into(), "b".into()]).unwrap();
+    let refused = |text: &str| {
+        let asked = pairs(&x).formula(text).fold(FoldSpec::Matrix {});
+        zipfold_core::describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![None] })
+            .unwrap_err()
+            .to_string()
+    };
+    for (text, got) in [
+        ("spearman(x, y) + sum(x * y)", "got 'x'"),
+        ("x[0] * spearman(x, y)", "got 'x'"),
+        ("if(x.a < y.a, spearman(x, y), 0)", "got 'a'"),
+        ("mahalanobis(x, y) + euclidean(x, y)", "got 'x'"),
+        ("spearman(x, y) + mahalanobis(x, y)", "'spearman' and 'mahalanobis'"),
+        ("spearman(y, x)", "'spearman(x, y)'"),
+        ("spearman(x[0:1], y)", "'spearman(x, y)'"),
+    ] {
+        let e = refused(text);
+        assert!(e.contains(got), "{text}: {e}");
+    }
+    // Variances of columns leave rows as they are.
+    let asked = pairs(&x).formula("seuclidean(x, y) + x[0]").fold(FoldSpec::Matrix {});
+    zipfold_core::describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![None] }).unwrap();
+}
+
+#[test]
 fn ones_are_counted_in_whole_numbers_alone() {
     let top = 2f64.powi(53);
     let mut values = vec![0.0, -0.0, 1.0, 3.0, 255.0, 256.0, 0.5, -1.0, top - 1.0, top, top + 2.0, 1e300, 1e-300];

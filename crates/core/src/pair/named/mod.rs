@@ -164,6 +164,17 @@ pub fn find(name: &str) -> Option<&'static Named> {
     ALL.iter().find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
 }
 
+/// The metrics that a formula calls and that need whole tables first, each once.
+pub(crate) fn prepared_in(formula: &str) -> Vec<&'static Named> {
+    let mut out: Vec<&'static Named> = vec![];
+    for named in super::lex::called(formula).iter().filter_map(|name| find(name)).filter(|n| n.prepare.is_some()) {
+        if !out.iter().any(|known| known.name == named.name) {
+            out.push(named);
+        }
+    }
+    out
+}
+
 /// As [`find`], with a suggestion where there is none.
 ///
 /// # Errors
@@ -200,7 +211,7 @@ fn meant(name: &str) -> Option<&'static str> {
 
 /// Appends the formula `text` with `params` bound, for metrics that are formulas.
 pub(crate) fn text(formula: &mut Formula, text: &str, params: &Params, dim: Option<usize>) -> Result<Id> {
-    parse(formula, text, &Scope { params: params.clone(), columns: [None, None], dim })
+    parse(formula, text, &Scope { params: params.clone(), dim, ..Scope::default() })
 }
 
 /// The number `name`, or `default`.
