@@ -22,7 +22,7 @@ use zipfold_core::{Cells, Error, Job, Result, Space};
 const MOST_COORDINATES: usize = 64;
 
 /// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
-const WORTH_CYCLES: f64 = 8e6;
+const WORTH_CYCLES: f64 = 1.6e7;
 /// Pairs from which on a cloud looks for extremes, which takes no sample.
 const WORTH_ENDS: usize = 1 << 14;
 /// Pairs that it evaluates, by row.
