@@ -134,13 +134,13 @@ fn data_weights_names_and_options_of_folds() {
                 ],
             ),
             (
-                "knn big.csv -k 4",
+                "knn big.csv -k 4 --set prune=off",
                 "csv",
                 vec![
                     (Words("-k 4", "-k 5"), true),
                     (Words("-k 4", "-k 4 --metric cityblock"), true),
                     (Words("-k 4", "-k 4 --box 1,1,1"), true),
-                    (Words("-k 4", "-k 4 --set prune=on"), true),
+                    (Words("prune=off", "prune=on"), true),
                     (Words("-k 4", "-k 4 --nan skip"), true),
                 ],
             ),
