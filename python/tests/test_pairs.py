@@ -74,6 +74,8 @@ NO_FORMULA = [
     (lambda x, y: x[2:2].sum(), "has components"),
     (lambda x, y: x[[0, 1]].sum(), "one by one or as a slice"),
     (lambda x, y: (x[:2] * np.ones(4)).sum(), "does not fit a row"),
+    (lambda x, y: (x[:2] * y[1:]).sum() * len(x[:2] - y), "of 2 and of 3 components"),
+    (lambda x, y: zf.where(x[:2] > 0, x, y).sum(), "of 2 and of 3 components"),
     (lambda x, y: [x, y], "not a value of the pair|no place in a formula"),
     (lambda x: x, "cannot be called with two rows"),
     (lambda x, y: x & y, "truth values"),
@@ -84,6 +86,19 @@ NO_FORMULA = [
 def test_what_no_formula_says_is_named_with_its_line(function, words):
     with pytest.raises(zf.TraceError, match=words):
         zf.cdist([[0.0, 1.0, 2.0]], [[0.0, 1.0, 3.0]], function)
+
+
+def test_slices_have_lengths_of_their_own():
+    x, y = np.array([[1.0, 2.0, 5.0]]), np.array([[4.0, 8.0, 1.0]])
+    for function in (
+        lambda x, y: x[:2].sum() / len(x[:2]),
+        lambda x, y: abs(x[:2] - y[1:]).sum() / (x[:2] - y[1:]).size,
+        lambda x, y: (x[1:2] * y[2:]).sum() * (2 * x[1:2]).shape[0],
+        lambda x, y: np.where(x[:2] > 1.5, x[:2], 0).sum() + len(np.sqrt(y[1:])),
+        lambda x, y: (x[:2] * np.array([1.0, 3.0])).sum() + len(x[:2] * np.array([1.0, 3.0])),
+        lambda x, y: len(x) * x.sum() + len(x[:]),
+    ):
+        assert zf.cdist(x, y, function)[0, 0] == pytest.approx(float(function(x[0], y[0])))
 
 
 def test_components_that_rows_do_not_have():

@@ -128,11 +128,15 @@ class _Notes:
 class Traced:
     """A value of a formula in the making: a row, one number per component, or a single number."""
 
-    __slots__ = ("_notes", "_side", "_text", "_truth", "_vector")
+    __slots__ = ("_length", "_notes", "_side", "_text", "_truth", "_vector")
     __array_priority__ = 1000
 
-    def __init__(self, notes: _Notes, text: str, vector: bool, truth: bool = False, side: int | None = None) -> None:
+    def __init__(
+        self, notes: _Notes, text: str, vector: bool, truth: bool = False, side: int | None = None, length: int | None = None
+    ) -> None:
         self._notes = notes
+        #: How many components a vector has: those of the rows, or of a slice; None where rows have no known length.
+        self._length = (length if length is not None else notes.dim) if vector else None
         self._text = text
         self._vector = vector
         self._truth = truth
@@ -167,7 +171,7 @@ class Traced:
         if step != 1 or first >= end:
             _refuse("a slice has components, and takes each of them", f"{self._text}[{first}:{end}:{step}]")
         self._notes.slices.add(end - first)
-        return self._new(f"{self._text}[{first}:{end}]", True)
+        return self._new(f"{self._text}[{first}:{end}]", True, length=end - first)
 
     def __getattr__(self, name: str) -> Traced:
         if name.startswith("_"):
@@ -191,8 +195,8 @@ class Traced:
         return self._new(f"{self._text}[{known.index(name)}]", False)
 
     def __len__(self) -> int:
-        if self._vector and self._notes.dim is not None:
-            return self._notes.dim
+        if self._length is not None:
+            return self._length
         _refuse("a number has no length", "len()")
 
     @property
@@ -212,8 +216,18 @@ class Traced:
 
     # -- operators
 
-    def _new(self, text: str, vector: bool, truth: bool = False) -> Traced:
-        return Traced(self._notes, text, vector, truth)
+    def _new(self, text: str, vector: bool, truth: bool = False, length: int | None = None) -> Traced:
+        return Traced(self._notes, text, vector, truth, length=length)
+
+    def _joined(self, text: str, operands: Sequence[Traced], truth: bool) -> Traced:
+        """What is made of operands by component: a vector if one of them is."""
+        lengths = {v._length for v in operands if v._length is not None}
+        if len(lengths) > 1:
+            few, many = sorted(lengths)[:2]
+            raise TraceError(
+                f"vectors of {few} and of {many} components do not go together, in {text}\n  try: the same slice of each row"
+            )
+        return self._new(text, any(v._vector for v in operands), truth, next(iter(lengths), None))
 
     def _operand(self, value: Any) -> Traced:
         if isinstance(value, Traced):
@@ -236,7 +250,7 @@ class Traced:
         fits = self._notes.dim is None or array.size == self._notes.dim or array.size in self._notes.slices
         if array.ndim != 1 or not fits:
             _refuse(f"an array of shape {array.shape} does not fit a row", f"rows of {self._notes.dim} components")
-        return self._new(self._notes.vector(array), True)
+        return self._new(self._notes.vector(array), True, length=array.size)
 
     def _unary(self, name: str) -> Traced:
         truth = name in ("logical_not", "invert", "isnan")
@@ -247,7 +261,7 @@ class Traced:
         if name in ("logical_not", "invert") and not self._truth:
             _refuse("'not' takes a truth value, here is a number", f"~{self._text}")
         text = _UNARY[name].format(self._text)
-        return self._new(f"({text})", self._vector, truth)
+        return self._joined(f"({text})", [self], truth)
 
     def _binary(self, name: str, left: Any, right: Any) -> Traced:
         a, b = self._operand(left), self._operand(right)
@@ -256,7 +270,7 @@ class Traced:
         if name in _LOGIC and not (a._truth and b._truth):
             _refuse("'and', 'or' and 'xor' take truth values, here is a number", f"{a._text} {name} {b._text}")
         text = _BINARY[name].format(a._text, b._text)
-        return self._new(f"({text})", a._vector or b._vector, name in _TRUTHS or name in _LOGIC)
+        return self._joined(f"({text})", [a, b], name in _TRUTHS or name in _LOGIC)
 
     def _known_truth(self) -> Traced:
         """A row of truth values, or one of its components, as what a formula takes for truth."""
@@ -462,7 +476,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if not c._truth:
         c = c._nonzero()
     text = f"if({c._text}, {a._text}, {b._text})"
-    return first._new(text, c._vector or a._vector or b._vector, a._truth and b._truth)
+    return first._joined(text, [c, a, b], a._truth and b._truth)
 
 
 def popcount(value: Any) -> Any:

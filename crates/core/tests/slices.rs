@@ -26,6 +26,8 @@ fn slices_are_their_components() {
         ("all(x[0:3] == 0)", "(x[0] == 0 and x[1] == 0) and x[2] == 0"),
         ("count(x[0:2] != y[0:2])", "(x[0] != y[0]) + (x[1] != y[1])"),
         ("count(x[0:1] != y[0:1])", "if(x[0] != y[0], 1, 0)"),
+        ("sum(x[0:1] != y[0:1])", "if(x[0] != y[0], 1, 0)"),
+        ("max(x[0:1] > 0) + 1", "if(x[0] > 0, 1, 0) + 1"),
         ("sum(x[0:2] * sum(y[0:3]))", "x[0] * ((y[0] + y[1]) + y[2]) + x[1] * ((y[0] + y[1]) + y[2])"),
         ("sum(x[0:2]) * sum(y[0:3] * max(x))", "(x[0] + x[1]) * ((y[0] * max(x) + y[1] * max(x)) + y[2] * max(x))"),
         ("reduce(|p, q| p + 2 * q, 1, x[0:2])", "(1 + 2 * x[0]) + 2 * x[1]"),
@@ -59,6 +61,12 @@ fn slices_that_do_not_fit_are_refused() {
         ("any(x[0:3] - y[0:3])", "'any' and 'all' take truth values, here numbers"),
         ("euclidean(x[0:3], y[0:3])", "a metric takes both rows"),
         ("reduce(|a, b| a + b, x[0:2], y[0:2])", "the initial value of 'reduce' is a single number"),
+        ("sum(reduce(|a, b| a + b, x, y[0:2]))", "the initial value of 'reduce' is a single number"),
+        ("reduce(|a, b| a + b * w, x[0:2])", "may use its two operands and numbers only"),
+        ("reduce(|a, b| a + b * w, 0, x[0:2])", "may use its two operands and numbers only"),
+        ("reduce(|a, b| a + b * x[0:1], y[0:2])", "may use its two operands and numbers only"),
+        ("sum(x[0:1] != y[0:1]) and x[0] > 1", "truth"),
+        ("prod(x[0:1] != y[0:1]) and x[0] > 1", "truth"),
     ] {
         let error = parsed(&mut Formula::new(), text).expect_err(text);
         assert!(error.contains(said), "{text}: {error}");
@@ -68,6 +76,12 @@ fn slices_that_do_not_fit_are_refused() {
     let error = parse(&mut formula, "x[0:17]", &wide).unwrap_err().to_string();
     assert!(error.contains("a value of 17 numbers"), "{error}");
     assert!(parse(&mut formula, "sum(abs(x[0:500] - y[0:500]))", &wide).is_ok());
+    // Names of vectors are looked up in a time that does not grow with the formula.
+    let scope = Scope { params: [("w".to_string(), Param::Vector(vec![1.0; 900]))].into(), ..wide.clone() };
+    let terms = vec!["0*w"; 12_000].join("+");
+    let begun = std::time::Instant::now();
+    let _ = parse(&mut Formula::new(), &format!("sum({terms}+x[0:900])"), &scope);
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     // What is read again for each component, in one another, ends within a second.
     let nested = (0..20).fold("x[0:900]".to_string(), |inner, _| format!("sum(x[0:900] * {inner})"));
     let begun = std::time::Instant::now();

@@ -110,7 +110,12 @@ fn find_directory(source: &Source) -> Result<Place> {
     if entries == 0xffff || bytes == 0xffff_ffff || begin == 0xffff_ffff {
         return find_directory_64(source, end_at);
     }
-    adjoining(source, Place { at: begin, bytes, entries }, end_at)
+    // A writer that knew no sizes before, as one to a pipe, adds the records of 64 bits where none are needed.
+    adjoining(source, Place { at: begin, bytes, entries }, end_at).or_else(|error| {
+        let mut signature = [0; 4];
+        let before = end_at.checked_sub(20).is_some_and(|at| source.fill_at(at, &mut signature).is_ok());
+        if before && signature == LOCATOR_64 { find_directory_64(source, end_at) } else { Err(error) }
+    })
 }
 
 /// `place` where its directory ends at `end`, at which the record that tells it begins. Else places do not count from the

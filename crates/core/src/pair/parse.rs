@@ -62,6 +62,8 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
     let tokens = lex(text)?;
     formula.components = scope.dim.or(formula.components);
     let slices = Slices::default();
+    // A slice has the only colon of a formula.
+    let sliced = tokens.iter().any(|token| token.kind == TokenKind::Symbol(":"));
     let mut parser = Parser {
         formula,
         text,
@@ -73,6 +75,7 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
         bound: None,
         operands: None,
         slices,
+        sliced,
         own: vec![],
     };
     let id = parser.value_of_the_pair()?;
@@ -144,6 +147,8 @@ struct Parser<'a, 'b> {
     /// What the names of `bound` stand for, where the operator is applied to slices.
     operands: Option<[Id; 2]>,
     slices: Slices,
+    /// Whether a slice stands anywhere in the formula.
+    sliced: bool,
     /// Columns of x that hold texts of the formula.
     own: Vec<u32>,
 }
@@ -448,7 +453,7 @@ impl Parser<'_, '_> {
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
             Some(Param::Vector(v)) => match self.scope.dim.filter(|dim| *dim != v.len()) {
-                Some(_) if self.has_slices() && !v.is_empty() => return self.component_of(v, range),
+                Some(_) if self.sliced && !v.is_empty() => return self.component_of(v, range),
                 Some(dim) => {
                     let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
                     return Err(e.limit(format!("one for each of {dim} components")));
@@ -654,12 +659,15 @@ impl Parser<'_, '_> {
         let op = self.expression();
         self.bound = None;
         let op = op?;
+        if self.slices.len().is_some() {
+            return Err(self.operands_only(start));
+        }
         self.want(",")?;
         let mut init = None;
         let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
-            if self.slices.len().is_some() {
+            if self.slices.len().is_some() || self.formula.ty(body).shape != Shape::Scalar {
                 let what = "the initial value of 'reduce' is a single number".to_string();
                 return Err(self.error(self.tokens[body_at].range.clone(), what));
             }
@@ -669,8 +677,7 @@ impl Parser<'_, '_> {
         }
         self.want(")")?;
         if self.formula.ty(op).shape != Shape::Scalar || self.formula.deps(op) & !DEP_BOUND != 0 {
-            let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
-            return Err(self.error(start..self.tokens[self.at - 1].range.end, what));
+            return Err(self.operands_only(start));
         }
         let result = match self.slices.len() {
             Some(_) => self.user_reduced(op_at, &names, init, (body_at, body)),
@@ -678,6 +685,10 @@ impl Parser<'_, '_> {
         };
         self.slices = outer;
         self.place(start, result)
+    }
+    fn operands_only(&self, start: usize) -> Error {
+        let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
+        self.error(start..self.tokens[self.at - 1].range.end, what)
     }
     fn binder(&mut self) -> Result<String> {
         let token = self.bump();

@@ -281,3 +281,25 @@ fn archives_that_contradict_themselves_are_refused() {
         explained(&error, Blame::Input, &["does not begin where the file does"]);
     }
 }
+
+#[test]
+fn archives_written_to_pipes_are_read() {
+    // Records of 64 bits stand before the end, though those of 32 bits say it all.
+    let member = npy(1, &dict("<f8", "False", "(3,)"), &bytes_of(&[1.0, 2.0, 3.0]));
+    let whole = deflated(&member, member.len() as u32, 8, 0);
+    let end = whole.len() - 22;
+    let at = u32::from_le_bytes(whole[end + 16..end + 20].try_into().unwrap());
+    let records = |at: u64| {
+        let mut bytes = [b"PK\x06\x06", &44u64.to_le_bytes()[..], &[45, 3, 45, 0], &[0; 8]].concat();
+        for number in [1, 1, end as u64 - at, at] {
+            bytes.extend(number.to_le_bytes());
+        }
+        [&bytes, &b"PK\x06\x07\0\0\0\0"[..], &(end as u64).to_le_bytes(), &1u32.to_le_bytes()].concat()
+    };
+    let scratch = Scratch::new();
+    let piped = [&whole[..end], &records(u64::from(at)), &whole[end..]].concat();
+    let table = read(&scratch.file("p.npz", &piped)).unwrap();
+    assert_eq!([0, 1, 2].map(|at| table.elements().get(at)), [1.0, 2.0, 3.0]);
+    let wrong = [&whole[..end], &records(u64::from(at) - 1), &whole[end..]].concat();
+    assert!(read(&scratch.file("q.npz", &wrong)).is_err());
+}

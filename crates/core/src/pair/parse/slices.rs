@@ -68,10 +68,6 @@ impl Parser<'_, '_> {
             _ => Ok(()),
         }
     }
-    /// Whether a slice stands anywhere in the formula.
-    pub(super) fn has_slices(&self) -> bool {
-        self.tokens.iter().any(|token| token.kind == super::TokenKind::Symbol(":"))
-    }
     fn index(&mut self) -> Result<u32> {
         let token = self.bump();
         match token.kind {
@@ -203,8 +199,9 @@ impl Parser<'_, '_> {
                 self.formula.binary(Binary::Div, joined, len)
             }
             "norm" => self.formula.unary(Unary::Sqrt, joined),
-            // One truth value counts as a number.
-            "count" if len == 1 => {
+            // One truth value alone is a number here, as the sum of several is.
+            "any" | "all" => Ok(joined),
+            _ if len == 1 && self.formula.ty(joined).truth => {
                 let (one, zero) = (self.formula.number(1.0)?, self.formula.number(0.0)?);
                 self.formula.select(joined, one, zero)
             }
