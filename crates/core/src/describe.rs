@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Axis, Closed, Fold, Histogram, Nearest, RowFold, RowOp, Select};
 use crate::hash::Hash;
-use crate::meaning::meaning;
+use crate::meaning::{Asked, meaning};
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Prepared, Scope, parse};
@@ -143,7 +143,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let what = meaning(problem, &params, cell.as_ref().map(Cell::dims), &data, holes, prepared)?;
+    let dims = cell.as_ref().map(Cell::dims);
+    let what = meaning(&Asked { problem, params: &params, cell: dims, data: &data, holes, prepared })?;
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
         weights::weigh(once(fold.clone(), problem, weights.is_some())?, weights, &data)

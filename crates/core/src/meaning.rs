@@ -34,6 +34,19 @@ pub(crate) struct Meaning {
     pub symmetric: bool,
 }
 
+/// What is asked for a meaning.
+pub(crate) struct Asked<'a> {
+    pub problem: &'a Problem,
+    /// As completed from the data.
+    pub params: &'a Params,
+    /// Dimensions of the periodic box.
+    pub cell: Option<usize>,
+    pub data: &'a Data,
+    pub holes: Holes,
+    /// What the metrics of the problem made of the tables: it follows from the problem.
+    pub prepared: Prepared,
+}
+
 /// All that a meaning depends on.
 #[derive(Debug)]
 struct Question {
@@ -53,7 +66,8 @@ struct Question {
 }
 
 impl Question {
-    fn of(problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> Self {
+    fn of(asked: &Asked<'_>) -> Self {
+        let Asked { problem, params, cell, data, holes, .. } = *asked;
         Question {
             pair: problem.pair.clone(),
             params: params.clone(),
@@ -66,7 +80,8 @@ impl Question {
             holes,
         }
     }
-    fn is(&self, problem: &Problem, params: &Params, cell: Option<usize>, data: &Data, holes: Holes) -> bool {
+    fn is(&self, asked: &Asked<'_>) -> bool {
+        let Asked { problem, params, cell, data, holes, .. } = *asked;
         let [a, b] = data.names();
         self.cols == data.cols()
             && self.cell == cell
@@ -93,34 +108,27 @@ fn same(a: &Params, b: &Params) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && param(a, b))
 }
 
-/// The meaning of `problem` with `params` over rows like those of `data`, in a box of `cell` dimensions.
+/// The meaning of a problem over rows like those of its data.
 ///
 /// # Errors
 /// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not fit each other.
-pub(crate) fn meaning(
-    problem: &Problem,
-    params: &Params,
-    cell: Option<usize>,
-    data: &Data,
-    holes: Holes,
-    prepared: Prepared,
-) -> Result<Arc<Meaning>> {
+pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
     // A lock that is taken is not waited for: a fork may have copied it taken.
     let mut latest = match LATEST.try_lock() {
         Ok(latest) => latest,
         Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
-        Err(TryLockError::WouldBlock) => return fresh(problem, params, cell, data, holes, prepared).map(Arc::new),
+        Err(TryLockError::WouldBlock) => return fresh(asked).map(Arc::new),
     };
-    if let Some(at) = latest.iter().rposition(|(q, _)| q.is(problem, params, cell, data, holes)) {
+    if let Some(at) = latest.iter().rposition(|(q, _)| q.is(asked)) {
         latest[at..].rotate_left(1);
         return Ok(latest[latest.len() - 1].1.clone());
     }
-    let made = Arc::new(fresh(problem, params, cell, data, holes, prepared)?);
-    if size(problem, params, data) <= LARGE {
+    let made = Arc::new(fresh(asked)?);
+    if size(asked) <= LARGE {
         if latest.len() == KEPT {
             latest.remove(0);
         }
-        latest.push((Question::of(problem, params, cell, data, holes), made.clone()));
+        latest.push((Question::of(asked), made.clone()));
     }
     Ok(made)
 }
@@ -135,14 +143,9 @@ fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
     }
 }
 
-fn fresh(
-    problem: &Problem,
-    params: &Params,
-    cell: Option<usize>,
-    data: &Data,
-    holes: Holes,
-    prepared: Prepared,
-) -> Result<Meaning> {
+fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
+    let Asked { problem, params, cell, data, holes, .. } = *asked;
+    let prepared = asked.prepared.clone();
     let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()), prepared };
     let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
@@ -163,7 +166,7 @@ fn fresh(
 }
 
 /// Numbers and letters of a question, and of what its folds are resolved to.
-fn size(problem: &Problem, params: &Params, data: &Data) -> usize {
+fn size(Asked { problem, params, data, .. }: &Asked<'_>) -> usize {
     let text = |t: &Option<String>| t.as_ref().map_or(0, String::len);
     let numbers = |p: &Param| if let Param::Vector(v) = p { v.len() } else { 1 };
     let bins = |a: &AxisSpec| text(&a.value) + a.bins.unwrap_or(100) + a.edges.as_ref().map_or(0, Vec::len);

@@ -19,8 +19,9 @@ pub(crate) const MOST_COLUMNS: usize = 1 << 22;
 const COLUMN: u64 = 24;
 const NAME: u64 = 160;
 
-/// Rows that are held at most until a column whose first cells are empty shows whether it is text.
+/// Rows, and bytes of them, that are held at most until a column whose first cells are empty shows whether it is text.
 const HELD: usize = 1000;
+const HELD_BYTES: u64 = 1 << 20;
 
 /// Takes the rows of a text one by one.
 pub(crate) struct TextRows<'a> {
@@ -31,6 +32,9 @@ pub(crate) struct TextRows<'a> {
     width: Option<(usize, u64)>,
     /// Rows of data, with their lines, that are not enough to decide which columns are text.
     held: Vec<(u64, Vec<Vec<u8>>)>,
+    /// What these take, and which columns have shown a cell in them.
+    held_bytes: u64,
+    shown: Vec<bool>,
     /// For each cell of a row, its place in the table's row; decided at the first rows of data.
     places: Option<Vec<Option<usize>>>,
     words: Vec<Column>,
@@ -60,6 +64,8 @@ impl<'a> TextRows<'a> {
             names: None,
             width: None,
             held: Vec::new(),
+            held_bytes: 0,
+            shown: Vec::new(),
             places: None,
             words: Vec::new(),
             budget: budget.clone(),
@@ -100,14 +106,22 @@ impl<'a> TextRows<'a> {
         if self.places.is_some() {
             return self.row(line, cells);
         }
-        let shown =
-            |(at, cell): (usize, &[u8])| !is_missing(cell) || self.held.iter().any(|(_, row)| !is_missing(&row[at]));
-        let enough = self.held.len() == HELD || cells.clone().enumerate().all(shown);
+        let mut width = 0;
+        for (at, cell) in cells.clone().enumerate() {
+            match self.shown.get_mut(at) {
+                Some(shown) => *shown |= !is_missing(cell),
+                None => self.shown.push(!is_missing(cell)),
+            }
+            width = at + 1;
+        }
+        let enough = self.held.len() == HELD || self.held_bytes >= HELD_BYTES || self.shown.iter().all(|shown| *shown);
         if enough && self.held.is_empty() {
-            self.decide(cells.clone().count(), Some(cells.clone()))?;
+            self.decide(width, Some(cells.clone()))?;
             return self.row(line, cells);
         }
-        self.columns.add(cells.clone().map(|c| c.len() as u64 + COLUMN).sum())?;
+        let bytes: u64 = cells.clone().map(|c| c.len() as u64 + COLUMN).sum();
+        self.columns.add(bytes)?;
+        self.held_bytes += bytes;
         self.held.push((line, cells.map(<[u8]>::to_vec).collect()));
         if enough { self.take_held() } else { Ok(()) }
     }

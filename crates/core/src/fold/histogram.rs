@@ -90,8 +90,7 @@ impl Axis {
     pub fn bins(&self) -> usize {
         self.edges.len() - 1
     }
-    /// The places of `values`, as [`Axis::place`] has them one by one, without branches that depend on a value: 10 cycles a value
-    /// where that takes 50.
+    /// The places of `values`, as [`Axis::place`] has them one by one, without branches that depend on a value.
     #[inline(always)]
     fn places(&self, values: &[f64], places: &mut [u64]) {
         let edges = &self.compared[..];

@@ -99,11 +99,10 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let tokens = lex(text).unwrap_or_default();
     for (at, token) in tokens.iter().enumerate() {
         match (&token.kind, tokens.get(at + 1).map(|t| &t.kind), tokens.get(at + 2).map(|t| &t.kind)) {
-            (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column))) if row == "x" => {
-                columns.push((Side::X, column.clone()));
-            }
-            (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column))) if row == "y" => {
-                columns.push((Side::Y, column.clone()));
+            (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column)))
+                if row == "x" || row == "y" =>
+            {
+                columns.push((if row == "x" { Side::X } else { Side::Y }, column.clone()));
             }
             (TokenKind::Text(text), ..) => texts.push(text.clone()),
             _ => {}

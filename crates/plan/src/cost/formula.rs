@@ -1,6 +1,6 @@
 //! What a formula takes for every pair: the instruction mix of code made for it, or of the evaluator step by step.
 
-use super::rates::{self, Rates};
+use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
 use zipfold_core::Job;
 use zipfold_core::pair::lower::ZipForm;
@@ -38,35 +38,35 @@ const fn call(calls: [f64; 2]) -> Mix {
 
 fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
     match job.low.formula.node(id) {
-        Node::Unary(op, _) => unary(rates, *op),
-        Node::Binary(op, _, b) => binary(rates, *op, job.low.formula.constant(*b)),
+        Node::Unary(op, _) => unary(&rates.functions, *op),
+        Node::Binary(op, _, b) => binary(&rates.functions, *op, job.low.formula.constant(*b)),
         Node::UserReduce { .. } => plain(2.0),
         _ => plain(1.0),
     }
 }
 
-fn unary(rates: &Rates, op: Unary) -> Mix {
+fn unary(functions: &Functions, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),
-        Unary::Exp => call(rates.exp),
-        Unary::Log | Unary::Log1p => call(rates.log),
+        Unary::Exp => call(functions.exp),
+        Unary::Log | Unary::Log1p => call(functions.log),
         Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
         Unary::Sign | Unary::IsNan => plain(2.0),
-        Unary::Tanh | Unary::Sinh | Unary::Cosh => call(rates.hyperbolic),
-        _ => call(rates.other),
+        Unary::Tanh | Unary::Sinh | Unary::Cosh => call(functions.hyperbolic),
+        _ => call(functions.other),
     }
 }
 
-fn binary(rates: &Rates, op: Binary, constant: Option<f64>) -> Mix {
+fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
     match op {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => whole(constant.unwrap_or(1.0)),
         Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
-        Binary::Pow if constant.is_some() => call(rates.power),
-        Binary::Pow => call([rates.any_power; 2]),
-        Binary::Atan2 => call(rates.hyperbolic),
+        Binary::Pow if constant.is_some() => call(functions.power),
+        Binary::Pow => call([functions.any_power; 2]),
+        Binary::Atan2 => call(functions.hyperbolic),
         _ => plain(1.0),
     }
 }

@@ -225,7 +225,7 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let all = work.job.folds.iter().all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
     let [value, number, to_column, of_single, best] = rates::CREDITED;
     // Columns take theirs in double precision.
-    let of_double = work.rates().exp[0];
+    let of_double = work.rates().functions.exp[0];
     let exponential = if work.is_single() { of_single } else { of_double };
     let numbers = fold.out_width() as f64;
     let sides = if half { 1.0 } else { 0.0 };

@@ -27,24 +27,40 @@ pub struct Rates {
     pub division: [f64; 2],
     /// An operation of the evaluator that goes step by step, of a vector.
     pub stepwise: f64,
-    /// Functions, a lane, in double precision by scalar calls, in single precision by lanes: `exp`; `log`; hyperbolic ones and
-    /// `atan2`; others; a power that is no small number.
-    pub exp: [f64; 2],
-    /// See `exp`.
-    pub log: [f64; 2],
-    /// See `exp`.
-    pub hyperbolic: [f64; 2],
-    /// See `exp`.
-    pub other: [f64; 2],
-    /// See `exp`.
-    pub power: [f64; 2],
-    /// A power whose exponent is no constant, a lane.
-    pub any_power: f64,
+    /// Functions.
+    pub functions: Functions,
     /// The nearest image of a cell, in boxes with right angles and in oblique ones.
     pub image: [f64; 2],
     /// A pair of points counted in a histogram, in open space, in a box with right angles and in an oblique one.
     pub counted: [f64; 3],
 }
+
+/// Cycles of functions, a lane: in double precision by scalar calls (or by lanes), in single precision by lanes.
+#[derive(Debug)]
+pub struct Functions {
+    /// `exp`.
+    pub exp: [f64; 2],
+    /// `log`.
+    pub log: [f64; 2],
+    /// Hyperbolic ones and `atan2`.
+    pub hyperbolic: [f64; 2],
+    /// Others.
+    pub other: [f64; 2],
+    /// A power that is no small number.
+    pub power: [f64; 2],
+    /// A power whose exponent is no constant.
+    pub any_power: f64,
+}
+
+/// Without vectors of double precision to speak of.
+const BY_CALLS: Functions = Functions {
+    exp: [45.0, 10.0],
+    log: [20.0, 10.0],
+    hyperbolic: [90.0, 90.0],
+    other: [40.0, 40.0],
+    power: [165.0, 60.0],
+    any_power: 290.0,
+};
 
 /// AVX-512.
 const AVX512: Rates = Rates {
@@ -55,12 +71,14 @@ const AVX512: Rates = Rates {
     operation: 0.75,
     division: [4.0, 5.3],
     stepwise: 5.5,
-    exp: [9.5, 0.4],
-    log: [7.0, 1.6],
-    hyperbolic: [24.0, 24.0],
-    other: [12.0, 12.0],
-    power: [85.0, 20.0],
-    any_power: 150.0,
+    functions: Functions {
+        exp: [9.5, 0.4],
+        log: [7.0, 1.6],
+        hyperbolic: [24.0, 24.0],
+        other: [12.0, 12.0],
+        power: [85.0, 20.0],
+        any_power: 150.0,
+    },
     image: [6.0, 15.0],
     counted: [1.95, 3.6, 4.0],
 };
@@ -74,12 +92,14 @@ const AVX2: Rates = Rates {
     operation: 0.65,
     division: [3.0, 4.0],
     stepwise: 3.0,
-    exp: [10.0, 2.0],
-    log: [9.0, 4.5],
-    hyperbolic: [110.0, 95.0],
-    other: [62.0, 52.0],
-    power: [44.0, 24.0],
-    any_power: 290.0,
+    functions: Functions {
+        exp: [10.0, 2.0],
+        log: [9.0, 4.5],
+        hyperbolic: [110.0, 95.0],
+        other: [62.0, 52.0],
+        power: [44.0, 24.0],
+        any_power: 290.0,
+    },
     image: [12.0, 31.0],
     counted: [3.3, 6.0, 12.0],
 };
@@ -93,12 +113,7 @@ const SCALAR: Rates = Rates {
     operation: 0.8,
     division: [4.0, 4.5],
     stepwise: 2.0,
-    exp: [45.0, 10.0],
-    log: [20.0, 10.0],
-    hyperbolic: [90.0, 90.0],
-    other: [40.0, 40.0],
-    power: [165.0, 60.0],
-    any_power: 290.0,
+    functions: BY_CALLS,
     image: [50.0, 150.0],
     counted: [12.0, 20.0, 40.0],
 };
@@ -113,12 +128,7 @@ const NEON: Rates = Rates {
     operation: 0.8,
     division: [5.0, 6.0],
     stepwise: 2.0,
-    exp: [45.0, 10.0],
-    log: [20.0, 10.0],
-    hyperbolic: [90.0, 90.0],
-    other: [40.0, 40.0],
-    power: [165.0, 60.0],
-    any_power: 290.0,
+    functions: BY_CALLS,
     image: [50.0, 150.0],
     counted: [7.0, 12.0, 24.0],
 };

@@ -164,15 +164,9 @@ pub fn find(name: &str) -> Option<&'static Named> {
     ALL.iter().find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
 }
 
-/// The metrics that a formula calls and that need whole tables first, each once.
-pub(crate) fn prepared_in(formula: &str) -> Vec<&'static Named> {
-    let mut out: Vec<&'static Named> = vec![];
-    for named in super::lex::called(formula).iter().filter_map(|name| find(name)).filter(|n| n.prepare.is_some()) {
-        if !out.iter().any(|known| known.name == named.name) {
-            out.push(named);
-        }
-    }
-    out
+/// The metrics that a formula calls and that need whole tables first.
+pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named> {
+    super::lex::called(formula).into_iter().filter_map(|name| find(&name)).filter(|named| named.prepare.is_some())
 }
 
 /// As [`find`], with a suggestion where there is none.

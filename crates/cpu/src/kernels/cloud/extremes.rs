@@ -239,15 +239,12 @@ impl Sample<'_> {
         let sampled = SAMPLED.min(x.len);
         let (mut from, mut to, mut at) = (x, y, 0);
         for step in 0..sampled + STEPS {
-            let walks = step >= sampled;
-            match step.cmp(&sampled) {
-                std::cmp::Ordering::Less => at = step * x.len / sampled,
-                std::cmp::Ordering::Equal => at = 0,
-                std::cmp::Ordering::Greater => {}
+            if step <= sampled {
+                at = if step < sampled { step * x.len / sampled } else { 0 };
             }
             let farthest = self.row::<S, D, F>(s, (from, at), to, if own { None } else { Some(at) });
             seen += to.len as u64;
-            if walks {
+            if step >= sampled {
                 (from, to, at) = (to, from, farthest);
             }
         }
