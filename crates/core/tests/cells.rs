@@ -1,6 +1,6 @@
 //! Periodic boxes against brute force over many images of the basis as given.
 
-use zipfold_core::space::cell::{Cell, Image, Orthorhombic};
+use zipfold_core::space::cell::{Cell, Image, Orthorhombic, Others};
 
 /// A small deterministic generator (SplitMix64).
 struct Random(u64);
@@ -179,16 +179,16 @@ fn differences_of_many_boxes_are_wrapped() {
     }
 }
 
-fn lanes_match(cell: &Cell, differences: &[[f64; 3]]) {
-    let mut split = [0, 1, 2].map(|c| differences.iter().map(|d| d[c]).collect::<Vec<f64>>());
-    let [dx, dy, dz] = &mut split;
-    cell.minimum_image_lanes(dx, dy, dz);
-    for (at, d) in differences.iter().enumerate() {
-        let mut want = *d;
+fn lanes_match<const N: usize>(cell: &Cell, x: [f64; 3], others: &[[f64; 3]; N]) {
+    let split = Others::<N>::new(3, |k, to| to.iter_mut().zip(others).for_each(|(t, y)| *t = y[k]));
+    let mut to = [[0.0; N]; 3];
+    cell.image().differences(x, &split, |d| d, &mut to);
+    for (at, y) in others.iter().enumerate() {
+        let mut want = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
         cell.minimum_image(&mut want);
-        let got = [dx[at], dy[at], dz[at]];
+        let got = to.map(|of| of[at]);
         let same = |(g, w): (&f64, &f64)| g.to_bits() == w.to_bits() || (g.is_nan() && w.is_nan());
-        assert!(got.iter().zip(&want).all(same), "lane {at}: {d:?} gives {got:?}, not {want:?}, in {cell:?}");
+        assert!(got.iter().zip(&want).all(same), "lane {at}: {x:?} − {y:?} gives {got:?}, not {want:?}, in {cell:?}");
     }
 }
 
@@ -209,10 +209,15 @@ fn lanes_give_the_bits_of_the_reference() {
             let l = cell.lengths()[0];
             let edge = [0.5 * l, (0.5 * l).next_up(), (0.5 * l).next_down(), l, -0.0, 0.0];
             rows.iter_mut().zip(edge.iter().chain(&edge.map(|e| -e))).for_each(|(row, e)| row[0] = *e);
-            lanes_match(&cell, &rows);
+            let somewhere = difference(&mut random, &cell_3d(&cell), wide);
+            for x in [[0.0; 3], somewhere, [f64::NAN, 0.5, 0.25], [f64::INFINITY, 0.5, 0.25]] {
+                lanes_match(&cell, x, &rows);
+            }
+            // The ends of the box itself: one more, and a difference is longer than it.
+            lanes_match(&cell, [l; 3], &[[0.0; 3], [l; 3], [l.next_up(), 0.0, 0.0]]);
             rows[17][1] = f64::NAN;
             rows[70][0] = f64::INFINITY;
-            lanes_match(&cell, &rows);
+            lanes_match(&cell, [0.0; 3], &rows);
         }
     }
 }
@@ -305,9 +310,10 @@ fn fewer_dimensions_and_longer_rows() {
     let mut d = [9.0, 3.0, 100.0];
     plane.minimum_image(&mut d);
     assert_eq!(d, [-1.0, -1.0, 100.0]);
-    let (mut dx, mut dy) = ([9.0, 1.0], [3.0, 1.0]);
-    plane.minimum_image_lanes(&mut dx, &mut dy, &mut []);
-    assert_eq!((dx, dy), ([-1.0, 1.0], [-1.0, 1.0]));
+    let others = Others::<2>::new(2, |k, to| *to = [[-9.0, -1.0], [-3.0, -1.0]][k]);
+    let mut to = [[0.0f32; 2]; 2];
+    plane.image().differences([0.0; 3], &others, |d| d as f32, &mut to);
+    assert_eq!(to, [[-1.0, 1.0], [-1.0, 1.0]]);
     let cube = Cell::parse("5").unwrap();
     let mut d = [4.0, -4.0];
     cube.minimum_image(&mut d);

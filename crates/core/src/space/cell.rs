@@ -6,7 +6,7 @@
 mod image;
 mod reduce;
 
-pub use image::{Image, Oblique, Orthorhombic, dot, minus};
+pub use image::{Image, Oblique, Orthorhombic, Others, dot, minus};
 
 use crate::{Error, Result};
 use image::{V, cross};
@@ -173,19 +173,6 @@ impl Cell {
                     [*x, *y, *z] = o.nearest([*x, *y, *z]);
                 }
             }
-        }
-    }
-    /// [`Cell::minimum_image`] of many differences, given by component: the same bits. Slices of dimensions the box
-    /// lacks are left alone (and may be empty); of slices of different lengths an oblique box takes the common part.
-    #[inline(always)]
-    pub fn minimum_image_lanes(&self, dx: &mut [f64], dy: &mut [f64], dz: &mut [f64]) {
-        match &self.image {
-            Image::Orthorhombic(o) => {
-                for (d, l) in [dx, dy, dz].into_iter().zip(o.lengths()) {
-                    Orthorhombic::lanes(d, *l);
-                }
-            }
-            Image::Oblique(o) => o.lanes(dx, dy, dz),
         }
     }
 }

@@ -13,6 +13,7 @@ use zipfold_core::Cell;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
 use zipfold_core::pair::lower::Lowered;
+use zipfold_core::space::cell::Others;
 use zipfold_plan::Isa;
 
 /// Registers and results of one thread.
@@ -210,12 +211,7 @@ impl<'j, T: Real> Vm<'j, T> {
         out: *mut T,
     ) {
         if self.program.periodic {
-            let wide = self.low.dim * BLOCK;
-            let mut deltas = std::mem::replace(&mut s.deltas, Block::zeros(0));
-            for (row, to) in rows.clone().zip(deltas.chunks_mut(wide.max(1))) {
-                differences(&Place { vm: self, row, block, k: 0, zip: 0 }, to.as_chunks_mut().0);
-            }
-            s.deltas = deltas;
+            differences(self, rows, block, s.deltas.as_chunks_mut().0);
         }
         let zips = s.zips.get((rows.start - s.zip_first.min(rows.start)) * BLOCK..).unwrap_or(&[]);
         let blocks = block..block + lanes.end.div_ceil(BLOCK).max(1);
@@ -271,9 +267,7 @@ unsafe fn eval_avx2<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, blo
 fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: usize) {
     let mut place = Place { vm, row, block, k: 0, zip: 0 };
     if vm.program.periodic {
-        let mut deltas = std::mem::replace(&mut s.deltas, Block::zeros(0));
-        differences(&place, deltas.as_chunks_mut().0);
-        s.deltas = deltas;
+        differences(vm, &(row..row + 1), block, s.deltas.as_chunks_mut().0);
     }
     for stage in &vm.program.stages {
         run_stage(&mut place, stage, s);
@@ -446,18 +440,18 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
     }
 }
 
-/// The minimum image of every lane's difference, in f64, compiled once for each instruction set: without instructions that
-/// round, every rounding of an oblique box is a call.
+/// Differences of `rows` to every lane of a block by the minimum image, in f64, by row and component; compiled once for each
+/// instruction set: without instructions that round, every rounding of an oblique box is a call.
 #[inline(always)]
-fn differences<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
-    match place.vm.isa {
+fn differences<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+    match vm.isa {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
-        Isa::Avx512 => unsafe { differences_avx512(place, to) },
+        Isa::Avx512 => unsafe { differences_avx512(vm, rows, block, to) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Isa::Avx2 => unsafe { differences_avx2(place, to) },
-        _ => differences_by_lanes(place, to),
+        Isa::Avx2 => unsafe { differences_avx2(vm, rows, block, to) },
+        _ => differences_by_lanes(vm, rows, block, to),
     }
 }
 
@@ -467,8 +461,8 @@ fn differences<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
-unsafe fn differences_avx512<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
-    differences_by_lanes(place, to);
+unsafe fn differences_avx512<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+    differences_by_lanes(vm, rows, block, to);
 }
 
 /// [`differences_by_lanes`] compiled for AVX2.
@@ -477,29 +471,19 @@ unsafe fn differences_avx512<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn differences_avx2<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
-    differences_by_lanes(place, to);
+unsafe fn differences_avx2<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+    differences_by_lanes(vm, rows, block, to);
 }
 
 #[inline(always)]
-fn differences_by_lanes<T: Real>(place: &Place<'_, '_, T>, to: &mut [Lanes<T>]) {
-    let raw = |side: usize| place.vm.low.raw_stream(side).unwrap_or(0);
-    let x = place.vm.x.stream(raw(0), place.row);
-    let mut wide = [[0.0f64; BLOCK]; 3];
-    for (k, (wide, x)) in wide.iter_mut().zip(x).enumerate() {
-        place.vm.y.component(raw(1), place.block, k, wide);
-        // Loops, not closures: those may be compiled apart, without the instruction set of this function.
-        for w in wide.iter_mut() {
-            *w = x.wide() - *w;
-        }
-    }
-    if let Some(cell) = place.vm.cell {
-        let [dx, dy, dz] = &mut wide;
-        cell.minimum_image_lanes(dx, dy, dz);
-    }
-    for (delta, wide) in to.iter_mut().zip(&wide) {
-        for (d, w) in delta.iter_mut().zip(wide) {
-            *d = T::of(*w);
-        }
+fn differences_by_lanes<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+    let Some(cell) = vm.cell else { return };
+    let stream = |side: usize| vm.low.raw_stream(side).unwrap_or(0);
+    let (of_x, of_y) = (stream(0), stream(1));
+    let others = Others::<BLOCK>::new(vm.low.dim, |k, to| vm.y.component(of_y, block, k, to));
+    for (row, to) in rows.clone().zip(to.chunks_mut(vm.low.dim.max(1))) {
+        let mut x = [0.0; 3];
+        x.iter_mut().zip(vm.x.stream(of_x, row)).for_each(|(x, v)| *x = v.wide());
+        cell.image().differences(x, &others, T::of, to);
     }
 }

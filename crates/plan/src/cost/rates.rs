@@ -79,7 +79,7 @@ const AVX512: Rates = Rates {
         power: [85.0, 20.0],
         any_power: 150.0,
     },
-    image: [6.0, 15.0],
+    image: [2.2, 11.5],
     counted: [1.95, 3.6, 4.0],
 };
 
@@ -100,7 +100,7 @@ const AVX2: Rates = Rates {
         power: [44.0, 24.0],
         any_power: 290.0,
     },
-    image: [12.0, 31.0],
+    image: [4.2, 23.0],
     counted: [3.3, 6.0, 12.0],
 };
 
@@ -114,7 +114,7 @@ const SCALAR: Rates = Rates {
     division: [4.0, 4.5],
     stepwise: 2.0,
     functions: BY_CALLS,
-    image: [50.0, 150.0],
+    image: [18.0, 110.0],
     counted: [12.0, 20.0, 40.0],
 };
 
@@ -129,7 +129,7 @@ const NEON: Rates = Rates {
     division: [5.0, 6.0],
     stepwise: 2.0,
     functions: BY_CALLS,
-    image: [50.0, 150.0],
+    image: [18.0, 110.0],
     counted: [7.0, 12.0, 24.0],
 };
 

@@ -91,25 +91,6 @@ impl Orthorhombic {
         let down = if d > half { -l } else { 0.0 };
         d + if d < -half { l } else { down }
     }
-    /// [`Self::nearest`] of every number of `d`. Divides only if some |d| > l (NaN stays NaN either way).
-    #[inline(always)]
-    pub fn lanes(d: &mut [f64], l: f64) {
-        // Loops, not closures: those may be compiled apart, without the caller's instruction set. `|` instead of `any`: no early
-        // exit, so that the test is a few vector operations.
-        let mut far = false;
-        for v in d.iter() {
-            far |= v.abs() > l;
-        }
-        if far {
-            for v in d {
-                *v = Self::nearest(*v, l);
-            }
-        } else {
-            for v in d {
-                *v = Self::nearest_within(*v, l);
-            }
-        }
-    }
 }
 
 /// The minimum image in an oblique box: the nearest of four candidates.
@@ -172,11 +153,99 @@ impl Oblique {
         let near = minus(d, k, self.vectors[at]);
         (near, minus(near, step(f - k), self.vectors[at]))
     }
-    /// [`Self::nearest`] of many differences, given by component.
+}
+
+/// `N` points by component, with the ends of each component, NaN aside.
+#[derive(Debug)]
+pub struct Others<const N: usize> {
+    components: [[f64; N]; 3],
+    ends: [(f64, f64); 3],
+}
+
+impl<const N: usize> Others<N> {
+    /// Points of up to three components; `fill` writes component `k`, and those from `dims` on stay 0.
     #[inline(always)]
-    pub fn lanes(&self, dx: &mut [f64], dy: &mut [f64], dz: &mut [f64]) {
-        for ((x, y), z) in dx.iter_mut().zip(dy.iter_mut()).zip(dz.iter_mut()) {
-            [*x, *y, *z] = self.nearest([*x, *y, *z]);
+    pub fn new(dims: usize, mut fill: impl FnMut(usize, &mut [f64; N])) -> Self {
+        let (mut components, mut ends) = ([[0.0; N]; 3], [(0.0, 0.0); 3]);
+        for (k, (of, ends)) in components.iter_mut().zip(&mut ends).enumerate().take(dims) {
+            fill(k, of);
+            let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+            for v in of.iter() {
+                least = if *v < least { *v } else { least };
+                most = if *v > most { *v } else { most };
+            }
+            *ends = (least, most);
+        }
+        Others { components, ends }
+    }
+}
+
+/// What becomes of one component of the difference of points.
+#[derive(Clone, Copy)]
+enum Wrap {
+    /// Nothing: the box does not repeat in it.
+    None,
+    /// The nearest image in a box of this length, which no difference exceeds.
+    Within(f64),
+    /// The nearest image in a box of this length.
+    Far(f64),
+}
+
+impl Image {
+    /// `x − y` for every y of `others`, replaced by the shortest image, by component: the bits of
+    /// [`Cell::minimum_image`](super::Cell::minimum_image). `to` has as many components as the points.
+    #[inline(always)]
+    pub fn differences<T, const N: usize>(
+        &self,
+        x: V,
+        others: &Others<N>,
+        narrow: impl Fn(f64) -> T,
+        to: &mut [[T; N]],
+    ) {
+        match (self, &mut *to) {
+            (Image::Oblique(o), [to_x, to_y, to_z, ..]) => {
+                let [y0, y1, y2] = &others.components;
+                for l in 0..N {
+                    let d = o.nearest([x[0] - y0[l], x[1] - y1[l], x[2] - y2[l]]);
+                    (to_x[l], to_y[l], to_z[l]) = (narrow(d[0]), narrow(d[1]), narrow(d[2]));
+                }
+            }
+            (Image::Oblique(_), _) => each(x, [Wrap::None; 3], others, narrow, to),
+            (Image::Orthorhombic(o), _) => {
+                let mut wraps = [Wrap::None; 3];
+                for (k, (wrap, l)) in wraps.iter_mut().zip(o.lengths()).enumerate() {
+                    let (least, most) = others.ends[k];
+                    // Rounding keeps order, so that the ends speak for all differences.
+                    let far = !(x[k] - least <= *l && most - x[k] <= *l);
+                    *wrap = if far { Wrap::Far(*l) } else { Wrap::Within(*l) };
+                }
+                each(x, wraps, others, narrow, to);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn each<T, const N: usize>(x: V, wraps: [Wrap; 3], others: &Others<N>, narrow: impl Fn(f64) -> T, to: &mut [[T; N]]) {
+    // Loops over indices: a closure of an iterator may be compiled apart, without the instruction set of the caller.
+    for (k, to) in to.iter_mut().enumerate().take(3) {
+        let (x, y) = (x[k], &others.components[k]);
+        match wraps[k] {
+            Wrap::None => {
+                for l in 0..N {
+                    to[l] = narrow(x - y[l]);
+                }
+            }
+            Wrap::Within(length) => {
+                for l in 0..N {
+                    to[l] = narrow(Orthorhombic::nearest_within(x - y[l], length));
+                }
+            }
+            Wrap::Far(length) => {
+                for l in 0..N {
+                    to[l] = narrow(Orthorhombic::nearest(x - y[l], length));
+                }
+            }
         }
     }
 }
