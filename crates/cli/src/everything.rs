@@ -18,7 +18,7 @@ use zipfold::core::figures;
 use zipfold::plan::Settings;
 use zipfold::plan::cost::Term;
 use zipfold::run::{Output, Target, ready, run};
-use zipfold::{Options, Result};
+use zipfold::{Blame, Options, Result};
 
 /// Predicted seconds of a question, above which it has fewer rows, and the fewest it has.
 const LONG: f64 = 0.012;
@@ -55,7 +55,7 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
     let (predicted, terms) = predicted(asked, &options)?;
     let mut best: Option<Timed> = None;
     for turn in 0..=turns.max(1) {
-        let watch = Watch::start();
+        let watch = Watch::start(threads);
         let (job, machine) = ready(&asked.problem, &asked.data, &options)?;
         let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
         let outcome = run(&asked.problem, &job, plan, &Target::Memory, &options)?;
@@ -176,7 +176,8 @@ struct Found {
     lines: Vec<Line>,
     questions: usize,
     runs: usize,
-    refused: Vec<String>,
+    /// Questions that were refused as they ran, and why.
+    refused: Vec<(String, String)>,
     /// Every question in numbers, where they were asked for.
     all: Vec<serde_json::Value>,
     /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions longer than noise.
@@ -195,29 +196,34 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
     let (cases, without) = cover(&levels);
     let cases: Vec<Case> = cases.into_iter().filter(wanted).collect();
     let mut found = Found::default();
-    let watch = Watch::start();
+    let watch = Watch::start(threads);
     for case in &cases {
         if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &settings, &mut found) {
-            found.refused.push(format!("{}: {e}", levels.name(case)));
+            found.refused.push((levels.name(case), e.to_string()));
         }
     }
     found.lines.sort_by(|a, b| b.times.total_cmp(&a.times));
     match args.json {
-        true => found.all.iter().try_for_each(|question| print_line(&question.to_string())),
-        false => report(&found, without, watch.seconds()),
+        true => {
+            let refused =
+                found.refused.iter().map(|(question, why)| serde_json::json!({"question": question, "refused": why}));
+            found.all.iter().cloned().chain(refused).try_for_each(|question| print_line(&question.to_string()))
+        }
+        false => report(&found, without, watch.seconds(), threads),
     }
 }
 
-fn report(found: &Found, without: usize, seconds: f64) -> Result<()> {
+fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result<()> {
     let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
     found.lines.iter().for_each(|line| *totals.entry(&line.what).or_default() += 1);
     let (sum, off, count) = found.logs;
     let mean = |sum: f64| (sum / count.max(1) as f64).exp();
     print_line(&format!(
-        "{} questions and {} beside them, in {} of processor; {} refused as they ran; {without} pairs of levels have no question.",
+        "{} questions and {} beside them, in {} of {}; {} refused as they ran; {without} pairs of levels have no question.",
         found.questions,
         found.runs - found.questions,
         figures::duration(seconds),
+        if threads == 1 { "processor" } else { "the clock" },
         found.refused.len()
     ))?;
     print_line(&format!(
@@ -228,7 +234,7 @@ fn report(found: &Found, without: usize, seconds: f64) -> Result<()> {
     ))?;
     print_line(&format!("More than {OFF} times off: {}.\n", found.lines.len()))?;
     totals.iter().try_for_each(|(what, count)| print_line(&format!("* {count} {what}")))?;
-    found.refused.iter().try_for_each(|text| print_line(&format!("* refused: {text}")))?;
+    found.refused.iter().try_for_each(|(question, why)| print_line(&format!("* refused: {question}: {why}")))?;
     print_line(
         "\n| times | | question | seconds | seconds predicted, or of the question beside it |\n|---|---|---|---|---|",
     )?;
@@ -289,9 +295,17 @@ fn one(
         if !compare || !levels.allow(&beside.case) {
             continue;
         }
-        let Ok(question) = question(&beside.case, rows, &beside.settings) else { continue };
-        // What a question cannot be asked with is refused.
-        let Ok(other) = timed(&if beside.two { of_two(question) } else { question }, turns, threads) else { continue };
+        let asked = question(&beside.case, rows, &beside.settings);
+        let other = asked.and_then(|asked| timed(&if beside.two { of_two(asked) } else { asked }, turns, threads));
+        let other = match other {
+            Ok(other) => other,
+            // What a question cannot be asked with is refused: there is no such question.
+            Err(e) if matches!(e.blame(), Blame::Request | Blame::Input) => continue,
+            Err(e) => {
+                found.refused.push((format!("{}, {}", levels.name(&beside.case), beside.what), e.to_string()));
+                continue;
+            }
+        };
         others.insert(beside.what, other.actual);
         add(apart(plain.actual, other.actual) / beside.more, format!("slower than {}", beside.what), other.actual);
     }

@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::infer_tables::{self as tables, Form};
 use crate::progress::Phases;
-use crate::terminal::{say, warning};
+use crate::terminal::say;
 use crate::{answer, ask, infer_explain, infer_report, lists, terminal, values};
 use clap::ValueHint;
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ use zipfold::core::{Blame, Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::io::{OutputOptions, evidence, network};
 use zipfold::slices::Checkpoint;
+use zipfold::warnings::Warnings;
 
 /// Exact inference on a discrete graphical model.
 #[derive(clap::Args, Clone, Debug)]
@@ -83,6 +84,9 @@ pub fn run(args: InferArgs) -> Result<()> {
     let read = start.elapsed().as_secs_f64();
     let phases = Phases::new(args.run.quiet || args.run.json);
     ready.settings.listener = phases.listener().map(Listener::new);
+    if !args.run.json {
+        ready.settings.warnings = phases.warnings();
+    }
     let done = match ready.task {
         Task::Samples(many) if streams(&args, &ready) => {
             crate::infer_samples::run(&args, ready.form, &ready.network, &ready.evidence, many, &ready.settings)?
@@ -92,9 +96,6 @@ pub fn run(args: InferArgs) -> Result<()> {
     drop(phases);
     if done.answer == Answer::Impossible && ready.task != Task::Pr {
         return Err(impossible());
-    }
-    if !args.run.json {
-        done.warnings.iter().for_each(|w| warning(&shown(w)));
     }
     let outputs = write(&args, &ready, &done)?;
     ready.settings.checkpoint.iter().for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
@@ -278,6 +279,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         time_limit: positive(args.time_limit, "--time-limit")?,
         checkpoint: checkpoint(args, positive(args.run.checkpoint_every, "--checkpoint-every")?),
         listener: None,
+        warnings: Warnings::default(),
     })
 }
 
@@ -285,12 +287,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
 fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
     let output = args.run.output.as_deref().filter(|o| *o != "-")?;
     let path = format!("{output}.zipfold-resume").into();
-    Some(Checkpoint {
-        path,
-        every: Duration::from_secs_f64(every.min(1e6)),
-        resume: args.run.resume,
-        warnings: Default::default(),
-    })
+    Some(Checkpoint { path, every: Duration::from_secs_f64(every.min(1e6)), resume: args.run.resume })
 }
 
 /// The task, and the variables that the answer is for where it has them all.

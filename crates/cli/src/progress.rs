@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold::Progress;
 use zipfold::core::figures;
+use zipfold::core::shown::shown_lines;
+use zipfold::warnings::Warnings;
 
 /// A progress bar; it is removed when it goes out of scope, so also when a run is interrupted.
 pub struct Bar(Option<(ProgressBar, Mutex<Clock>)>);
@@ -49,6 +51,10 @@ impl Bar {
         bar.set_position(progress.cells);
         bar.set_message(message(progress, clock.start.elapsed().as_secs_f64()));
     }
+    /// Warnings that are printed as they come, above the bar.
+    pub fn warnings(&self) -> Warnings {
+        above(self.0.as_ref().map(|(bar, _)| bar.clone()))
+    }
     /// Removes the bar.
     pub fn end(&self) {
         if let Some((bar, _)) = &self.0 {
@@ -61,6 +67,17 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Warnings that are printed as they come, above `bar` if there is one.
+fn above(bar: Option<ProgressBar>) -> Warnings {
+    Warnings::told(move |text| {
+        let print = || crate::terminal::warning(&shown_lines(text));
+        match &bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    })
 }
 
 /// The phase in front of the bar; the main one needs no name.
@@ -98,6 +115,7 @@ fn whole(text: &str) -> String {
 pub struct Phases(Option<Shown>);
 
 struct Shown {
+    bar: ProgressBar,
     phase: Arc<Mutex<(String, Instant)>>,
     end: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -119,8 +137,14 @@ impl Phases {
             let _ = signal_hook::flag::register_conditional_default(signal, end.clone());
         }
         let (seen, done) = (phase.clone(), end.clone());
-        let thread = std::thread::spawn(move || draw(&seen, &done, &stopped));
-        Phases(Some(Shown { phase, end, thread: Some(thread) }))
+        let bar = ProgressBar::new_spinner();
+        let drawn = bar.clone();
+        let thread = std::thread::spawn(move || draw(&drawn, &seen, &done, &stopped));
+        Phases(Some(Shown { bar, phase, end, thread: Some(thread) }))
+    }
+    /// Warnings that are printed as they come, above the line.
+    pub fn warnings(&self) -> Warnings {
+        above(self.0.as_ref().map(|shown| shown.bar.clone()))
     }
     /// What is to be told of every phase.
     pub fn listener(&self) -> Option<impl Fn(&str, f64) + Send + Sync + use<>> {
@@ -146,8 +170,7 @@ impl Drop for Phases {
     }
 }
 
-fn draw(phase: &Mutex<(String, Instant)>, end: &AtomicBool, stopped: &AtomicUsize) {
-    let bar = ProgressBar::new_spinner();
+fn draw(bar: &ProgressBar, phase: &Mutex<(String, Instant)>, end: &AtomicBool, stopped: &AtomicUsize) {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
     }

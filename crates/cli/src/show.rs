@@ -1,11 +1,11 @@
 //! What the command says: summary, JSON report, devices.
 
 use crate::args::RunArgs;
-use crate::terminal::{print_line, say, warning};
+use crate::terminal::{print_line, say};
 use crate::work::Seconds;
 use zipfold::core::budget::human_bytes;
 use zipfold::core::figures;
-use zipfold::core::shown::{shown, shown_lines};
+use zipfold::core::shown::shown;
 use zipfold::device::{Facts, Runtime};
 use zipfold::{Job, Outcome, Result};
 
@@ -49,9 +49,6 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         });
         return print_line(&value.to_string());
     }
-    // Those of the plan were shown before the run.
-    let late = outcome.warnings.iter().filter(|w| !outcome.plan.warnings.contains(w));
-    late.for_each(|w| warning(&shown_lines(w)));
     if args.quiet {
         return Ok(());
     }

@@ -117,7 +117,10 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let stop = interrupts();
     let progress = Bar::new(args.quiet || args.json);
     let show = |p: zipfold::Progress| progress.tell(p);
-    let options = options(args, budget, &stop, &show)?;
+    let mut options = options(args, budget, &stop, &show)?;
+    if !args.json {
+        options.warnings = progress.warnings();
+    }
     let ranged = zipfold::ranges::find(problem, &data, &options).map_err(again)?;
     let (problem, range) = (&*ranged.problem, ranged.found.as_ref());
     seconds.range = range.map_or(0.0, |found| found.seconds);
@@ -125,10 +128,6 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let (job, machine) = ready(problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
     seconds.plan = planning.elapsed().as_secs_f64();
-    if !args.json {
-        // Before the run: it may take long because of them.
-        plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
-    }
     let target = target(args, &job, output);
     let outcome = zipfold::run(problem, &job, plan, &target, &options);
     let outcome = outcome.map_err(|e| resume_hint(e, &options))?;
@@ -366,8 +365,11 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         answer::refuse_early(path, &problem, args)?;
     }
     let data = read_data(&problem, &budget)?;
-    let options =
+    let mut options =
         Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    if !args.json {
+        options.warnings = Bar::new(true).warnings();
+    }
     let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
     let files = finish(
         &problem,

@@ -6,6 +6,7 @@ mod runs;
 
 use runs::{Folder, SLOWLY, inputs};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Output, Stdio};
 
@@ -112,6 +113,27 @@ fn a_checkpoint_that_cannot_be_written_ends_nothing() {
     assert_eq!(message.matches("no checkpoint").count(), 1, "{message}");
     assert!(runs::all_same(&folder, "out.npz", "right.npz"));
     fs::remove_dir(folder.path("out.npz.zipfold-resume")).unwrap();
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_told_at_once() {
+    let folder = Folder::new("files-told");
+    inputs(&folder);
+    folder.table("huge.csv", "x,y,z", 12_000, 0x0123_4567_89ab_cdef);
+    fs::write(folder.path("torus.uai"), runs::torus(13, 1)).unwrap();
+    for (words, out) in [
+        (format!("reduce huge.csv --op sum --pair 'sum(exp(sin(abs(x - y))))' {SLOWLY}"), "out.csv"),
+        ("infer torus.uai --task mar --memory 17MiB --time-limit 1e6".to_string(), "out.MAR"),
+    ] {
+        fs::create_dir(folder.path(&format!("{out}.zipfold-resume"))).unwrap();
+        let mut child = folder.command(&format!("{words} -o {out} --checkpoint-every 0")).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let told = lines.any(|line| line.unwrap().contains("no checkpoint"));
+        assert!(told && child.try_wait().unwrap().is_none(), "{words}: told {told}, at the end");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::remove_dir(folder.path(&format!("{out}.zipfold-resume"))).unwrap();
+    }
 }
 
 #[test]

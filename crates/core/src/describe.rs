@@ -151,7 +151,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     });
     let folds = weighed.collect::<Result<Vec<_>>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
-    let space = space(problem, &data, symmetric, holes.any())?;
+    let space = space(problem, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
     let space = if half::pays(&low, precision, &folds) { space } else { whole(space, problem) };
     let (nan, holes) = (problem.nan, holes.any());
@@ -468,8 +468,8 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
     Ok(())
 }
 
-/// The cells: as asked, or what the folds suggest.
-fn space(problem: &Problem, data: &Data, symmetric: bool, holes: bool) -> Result<Space> {
+/// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be symmetric if no weight were missing.
+fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Result<Space> {
     let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Cells::Cross), true) => Cells::Cross,
@@ -481,7 +481,7 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, holes: bool) -> Result
         (None, false) => natural_cells(&problem.folds[0], symmetric),
     };
     let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
-    if half && !symmetric && holes {
+    if half && !symmetric && weighed {
         let e = Error::input("expected a weight for every row where half of the cells stand for all, got NaN");
         return Err(e
             .at("weights")

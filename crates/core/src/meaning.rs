@@ -9,7 +9,7 @@ use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
 use crate::pair::parse::{Param, Prepared, Scope};
-use crate::pair::symmetry::{Symmetry, symmetry};
+use crate::pair::symmetry::are_symmetric;
 use crate::pair::texts::Texts;
 use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
@@ -32,6 +32,8 @@ pub(crate) struct Meaning {
     pub near_root: Option<usize>,
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
+    /// Whether it would be if no weight were missing.
+    pub weighed_symmetric: bool,
 }
 
 /// What is asked for a meaning.
@@ -146,7 +148,8 @@ fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked { problem, params, cell, data, holes, .. } = *asked;
     let prepared = asked.prepared.clone();
-    let scope = Scope { params: params.clone(), columns: data.names(), dim: Some(data.widest()), prepared };
+    let (dim, cols) = (Some(data.widest()), Some(data.cols()));
+    let scope = Scope { params: params.clone(), columns: data.names(), dim, cols, prepared };
     let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
     let resolved = problem.folds.iter().map(|spec| resolve(spec, &mut formula, &scope, data.x.cols()));
@@ -162,7 +165,11 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     crate::describe::check_cell(cell, &formula, data)?;
     crate::describe::check_components(&formula, data, cell.is_some())?;
     let low = Arc::new(Lowered::new(&formula, data.x.cols(), cell.is_some())?);
-    Ok(Meaning { low, folds, near_root, symmetric: symmetry(&formula) == Symmetry::Symmetric })
+    let symmetric = are_symmetric(&formula, &formula.roots);
+    // The root that marks rows without weight is the last one.
+    let weighed = &formula.roots[..formula.roots.len() - usize::from(holes.any())];
+    let weighed_symmetric = symmetric || are_symmetric(&formula, weighed);
+    Ok(Meaning { low, folds, near_root, symmetric, weighed_symmetric })
 }
 
 /// Numbers and letters of a question, and of what its folds are resolved to.

@@ -89,3 +89,34 @@ fn slices_that_do_not_fit_are_refused() {
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     assert!(parse(&mut Formula::new(), "sum(x[1:])", &Scope::default()).is_err());
 }
+
+#[test]
+fn rows_of_two_lengths_have_slices_of_their_own() {
+    let params: std::collections::BTreeMap<_, _> = [("w".to_string(), Param::Vector(vec![2.0, 3.0, 4.0, 5.0]))].into();
+    let scope = |cols| Scope { params: params.clone(), dim: Some(4), cols: Some(cols), ..Scope::default() };
+    let same = |cols: [usize; 2], sliced: &str, written: &str| {
+        let mut formula = Formula::new();
+        let got = parse(&mut formula, sliced, &scope(cols)).map_err(|e| e.to_string());
+        let wanted = parse(&mut formula, written, &scope(cols)).map_err(|e| e.to_string());
+        assert!(wanted.is_ok(), "{written}: {wanted:?}");
+        assert_eq!(got, wanted, "{sliced} and {written} of {cols:?}");
+    };
+    let all = "((x[0] + x[1]) + (x[2] + x[3]))";
+    for whole in ["sum(x[0:4])", "sum(x[:4])", "sum(x[:])", "sum(x[0:])"] {
+        same([4, 1], &format!("{whole} * y[0]"), &format!("{all} * y[0]"));
+    }
+    same([4, 1], "x[3] - y[0]", "x[3] - y[0]");
+    same([1, 4], "sum(y[2:]) - sum(x[:])", "(y[2] + y[3]) - x[0]");
+    same([2, 4], "sum(x[:] - y[2:])", "(x[0] - y[2]) + (x[1] - y[3])");
+    same([4, 2], "sum(w * x[:]) + y[1]", "((2 * x[0] + 3 * x[1]) + (4 * x[2] + 5 * x[3])) + y[1]");
+    same([4, 4], "sum(x[0:4] - y[:])", "sum(x - y)");
+    for (cols, text, said) in [
+        ([4, 1], "sum(x[0:4] - y[0:4])", "component 3 of rows that have 1"),
+        ([1, 4], "sum(x[1:])", "expected a slice with components, got [1:1]"),
+        ([1, 4], "x[3] + y[3]", "component 3 of rows that have 1"),
+        ([2, 4], "sum(x[:] - y[:])", "expected a slice of 2 components as before, got one of 4"),
+    ] {
+        let error = parse(&mut Formula::new(), text, &scope(cols)).unwrap_err().to_string();
+        assert!(error.contains(said), "{text} of {cols:?}: {error}");
+    }
+}

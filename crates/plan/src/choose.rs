@@ -295,11 +295,15 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         let rows = if job.low.dim <= 4 { x + y } else { 3 * (x + y) };
         return rows + 48 * sorted as u64 + lists + threads as u64 * registers;
     }
+    // Weights that are multiplied as values are computed: in the units of the sum, and by lane.
+    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(job.space.is_half()).is_some());
+    let weights = if job.folds.iter().any(sums) { 16 * job.space.m as u64 } else { 0 };
     // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = match prune.is_on() {
         true => 7,
         false if Form::of(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= 16),
     };
-    copies * (x + y) + threads as u64 * (registers + tile + gathered)
+    let lists = if prune.grid.is_some() { prune::list_bytes(job) } else { 0 };
+    copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists)
 }

@@ -6,7 +6,7 @@ mod mesh;
 mod reach;
 
 pub use estimate::sampled_ends;
-pub use grid::Grid;
+pub use grid::{Grid, NEAR_TOGETHER, list_bytes};
 pub use mesh::Mesh;
 pub use reach::reach;
 

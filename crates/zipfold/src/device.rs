@@ -171,7 +171,10 @@ impl<'j, T: Element> Worker<'j, T> {
     /// # Errors
     /// None but those of a request: what the device cannot hold, the host runs.
     pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>, warnings: &Warnings) -> Result<Self> {
-        let Some(device) = device else { return Ok(Worker::Host(Box::new(Engine::load(job, plan)))) };
+        let Some(device) = device else {
+            warn_of(plan, warnings);
+            return Ok(Worker::Host(Box::new(Engine::load(job, plan))));
+        };
         match gpu::Engine::load(job, plan, device) {
             Ok(engine) => Ok(Worker::Device(Box::new(OnDevice {
                 device: Mutex::new(Some(engine)),
@@ -184,6 +187,7 @@ impl<'j, T: Element> Worker<'j, T> {
             }))),
             Err(e) if yields(&e) => {
                 warn(warnings, &e);
+                warn_of(plan, warnings);
                 Ok(Worker::Host(Box::new(Engine::load(job, plan))))
             }
             Err(e) => Err(e),
@@ -249,6 +253,7 @@ impl<T: Element> OnDevice<'_, T> {
                 }
                 Err(e) if yields(&e) => {
                     warn(&self.warnings, &e);
+                    warn_of(&self.plan, &self.warnings);
                     *device = None;
                 }
                 Err(e) => return Err(e),
@@ -269,6 +274,11 @@ impl<T: Element> OnDevice<'_, T> {
 /// Whether the host takes over after this error.
 fn yields(e: &Error) -> bool {
     matches!(e.blame(), Blame::Device | Blame::Resource)
+}
+
+/// What the plan has to say of the host's work, where the host does it.
+fn warn_of(plan: &Plan, warnings: &Warnings) {
+    plan.warnings.iter().for_each(|w| warnings.add(w.as_str()));
 }
 
 fn warn(warnings: &Warnings, e: &Error) {

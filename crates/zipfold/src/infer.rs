@@ -2,6 +2,7 @@
 
 use crate::footprint;
 use crate::slices::{Checkpoint, Folded, Slices, key};
+use crate::warnings::Warnings;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -48,6 +49,8 @@ pub struct Settings {
     pub checkpoint: Option<Checkpoint>,
     /// Told of every phase.
     pub listener: Option<Listener>,
+    /// Takes what the user should know; shared with whoever asks.
+    pub warnings: Warnings,
 }
 
 impl Settings {
@@ -81,6 +84,7 @@ impl Default for Settings {
             time_limit: 120.0,
             checkpoint: None,
             listener: None,
+            warnings: Warnings::default(),
         }
     }
 }
@@ -113,17 +117,13 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
+    check_rows(network, &settings.warnings);
     let mut out = match task {
         Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
         _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
     };
-    out.warnings.extend(warnings(network, settings));
+    out.warnings = settings.warnings.all();
     Ok(out)
-}
-
-/// What is to be said beside the answer: of the tables, and of checkpoints that could not be written.
-fn warnings(network: &Network, settings: &Settings) -> Vec<String> {
-    row_warning(network).into_iter().chain(settings.checkpoint.iter().flat_map(|c| c.warnings.all())).collect()
 }
 
 /// The checkpoint of one stage of MMAP.
@@ -148,15 +148,12 @@ pub fn explain(
 }
 
 /// Rows of conditional tables that do not sum to one are used as they are, and reported when they are off by more than 1e-3.
-fn row_warning(network: &Network) -> Option<String> {
-    let (at, off) = network.worst_row()?;
-    let child = network.factors()[at].scope().last()?;
-    (off > 1e-3).then(|| {
-        format!(
-            "a row of the table of '{}' sums to one only within {off:.1e}; it is used as it is",
-            network.name(*child)
-        )
-    })
+fn check_rows(network: &Network, warnings: &Warnings) {
+    let Some((at, off)) = network.worst_row().filter(|(_, off)| *off > 1e-3) else { return };
+    if let Some(child) = network.factors()[at].scope().last() {
+        let of = network.name(*child);
+        warnings.add(format!("a row of the table of '{of}' sums to one only within {off:.1e}; it is used as it is"));
+    }
 }
 
 /// Variables whose marginals are worth several threads.
@@ -182,6 +179,7 @@ pub fn samples(
 ) -> Result<Inferred> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
+    check_rows(network, &settings.warnings);
     let mut run = Run::new(network, evidence, &Task::Samples(many), settings, &budget)?;
     let start = Instant::now();
     run.begin();
@@ -192,7 +190,7 @@ pub fn samples(
     };
     run.seconds[2] = start.elapsed().as_secs_f64();
     let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
-    let warnings = warnings(network, settings);
+    let warnings = settings.warnings.all();
     Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
 }
 
@@ -292,7 +290,7 @@ impl<'a> Run<'a> {
         let kept = checkpoint.map(|(c, plan)| (c, key(plan, &self.reduced.tables, &asked)));
         // One slice needs no threads, which take longer to start than a small network takes.
         let wave = if many == 1 { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
-        Slices { many, wave, kept, budget }
+        Slices { many, wave, kept, budget, warnings: &self.settings.warnings }
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;

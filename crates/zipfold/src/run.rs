@@ -191,7 +191,6 @@ const EDGE: u64 = 32;
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
 pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
-    plan.warnings.iter().for_each(|w| options.warnings.add(w.as_str()));
     let placed = crate::device::place(job, plan, options)?;
     match placed.0.precision {
         Precision::F32 => run_typed::<f32>(problem, job, placed, target, options),
@@ -217,8 +216,10 @@ fn run_typed<T: Typed>(
     };
     let resumed = found.is_some();
     let before = found.as_ref().map_or(0, |earlier| earlier.cells);
-    let (_held, ahead) = reserve(job, &plan, target, options)?;
     let tiles = tiles(job, &plan, options.shard);
+    let left = tiles.len().saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
+    let units = left.div_ceil(plan.tiles_per_unit.max(1));
+    let (_held, ahead) = reserve(job, &plan, units, target, options)?;
     let merged = found.unwrap_or_else(|| Partial::start(identity.unwrap_or_default(), states(job, &plan, options)));
     let run = Run { number: merged.run, checkpoint: options.checkpoint.as_deref(), resumed };
     if let Some(path) = run.checkpoint.filter(|_| resumed) {
@@ -270,9 +271,15 @@ fn run_typed<T: Typed>(
     })
 }
 
-/// Everything proportional to the data is asked for before work starts.
+/// Everything proportional to the data is asked for before work of so many `units` starts.
 /// With it, how many units may be begun before an earlier one is merged.
-fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Result<(Vec<Reservation>, usize)> {
+fn reserve(
+    job: &Job,
+    plan: &Plan,
+    units: usize,
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<(Vec<Reservation>, usize)> {
     let (n, m) = (job.space.n, job.space.m);
     let mut held = vec![
         options
@@ -296,16 +303,13 @@ fn reserve(job: &Job, plan: &Plan, target: &Target, options: &Options<'_>) -> Re
     }
     // Each unit counts on its own: the merged counts, those of one unit, and of more where there is room.
     held.push(options.budget.reserve(counters.saturating_mul(2), "the counts, and those of a unit")?);
-    let most = units_ahead(plan) - 1;
+    let most = units_ahead(plan).min(units).saturating_sub(1);
     let more = (options.budget.free() / 4 * 3).checked_div(counters).map_or(most, |room| most.min(room as usize));
     held.push(options.budget.reserve(counters.saturating_mul(more as u64), "the counts of units")?);
-    if more + 1 < plan.threads {
-        let what = format!(
-            "threads at work: {} of {}, since --memory has no room for the counts of more",
-            more + 1,
-            plan.threads
-        );
-        options.warnings.add(what.as_str());
+    let busy = plan.threads.min(units);
+    if more + 1 < busy {
+        let few = format!("threads at work: {} of {busy}", more + 1);
+        options.warnings.add(format!("{few}, since --memory has no room for the counts of more"));
     }
     Ok((held, more + 1))
 }

@@ -20,8 +20,6 @@ pub struct Checkpoint {
     pub every: Duration,
     /// Go on from the file, if there is one.
     pub resume: bool,
-    /// Takes that it could not be written.
-    pub warnings: Warnings,
 }
 
 /// What slices have come to.
@@ -78,6 +76,8 @@ pub struct Slices<'a> {
     pub kept: Option<(&'a Checkpoint, String)>,
     /// What may be held.
     pub budget: &'a Budget,
+    /// Takes that a checkpoint could not be written.
+    pub warnings: &'a Warnings,
 }
 
 impl Slices<'_> {
@@ -92,7 +92,7 @@ impl Slices<'_> {
         merge: impl Fn(&mut Folded, Folded),
     ) -> Result<Folded> {
         let mut all = self.resumed()?;
-        let (mut saved, mut warned) = (Instant::now(), false);
+        let mut saved = Instant::now();
         while all.as_ref().map_or(0, |a| a.done) < self.many {
             let done = all.as_ref().map_or(0, |a| a.done);
             let wave = done..(done + self.wave.max(1)).min(self.many);
@@ -113,10 +113,8 @@ impl Slices<'_> {
                 && saved.elapsed() >= checkpoint.every
             {
                 all.key.clone_from(key);
-                if let Err(e) = keep(MAGIC, &checkpoint.path, all)
-                    && !std::mem::replace(&mut warned, true)
-                {
-                    checkpoint.warnings.add(format!("no checkpoint: {}; the run went on", e.what()));
+                if let Err(e) = keep(MAGIC, &checkpoint.path, all) {
+                    self.warnings.add(format!("no checkpoint: {}; the run went on", e.what()));
                 }
                 saved = Instant::now();
             }
@@ -158,7 +156,7 @@ mod tests {
     }
 
     fn whole() -> Folded {
-        Slices { many: 9, wave: 1, kept: None, budget: &Budget::new(1 << 20) }
+        Slices { many: 9, wave: 1, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() }
             .fold(|at| Ok(slice(at)), Folded::add)
             .unwrap()
     }
@@ -166,7 +164,8 @@ mod tests {
     #[test]
     fn waves_do_not_change_a_bit() {
         for wave in [2, 4, 100] {
-            let run = Slices { many: 9, wave, kept: None, budget: &Budget::new(1 << 20) };
+            let run =
+                Slices { many: 9, wave, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() };
             assert_eq!(run.fold(|at| Ok(slice(at)), Folded::add).unwrap(), whole());
         }
     }
@@ -181,7 +180,7 @@ mod tests {
             running.fetch_sub(1, Relaxed);
             if beside > 0 { Err(Error::resource("no memory")) } else { Ok(slice(at)) }
         };
-        let run = Slices { many: 9, wave: 4, kept: None, budget: &budget };
+        let run = Slices { many: 9, wave: 4, kept: None, budget: &budget, warnings: &Warnings::default() };
         assert_eq!(run.fold(tight, Folded::add).unwrap(), whole());
     }
 
@@ -189,10 +188,16 @@ mod tests {
     fn an_interrupted_run_goes_on_where_it_was() {
         let folder = std::env::temp_dir().join(format!("zipfold-slices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let checkpoint =
-            Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true, warnings: Warnings::default() };
+        let checkpoint = Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true };
         let budget = Budget::new(1 << 20);
-        let run = |key: &str| Slices { many: 9, wave: 2, kept: Some((&checkpoint, key.to_string())), budget: &budget };
+        let warnings = Warnings::default();
+        let run = |key: &str| Slices {
+            many: 9,
+            wave: 2,
+            kept: Some((&checkpoint, key.to_string())),
+            budget: &budget,
+            warnings: &warnings,
+        };
         let fails = |at: usize| if at == 5 { Err(Error::resource("no memory")) } else { Ok(slice(at)) };
         assert!(run("a").fold(fails, Folded::add).is_err());
         assert!(run("b").fold(fails, Folded::add).unwrap_err().to_string().contains("another network"));
@@ -216,7 +221,8 @@ mod tests {
     fn the_earlier_of_equal_maxima_stays() {
         let part = |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
         let parts = [part(0.0, 0), part(2.0, 1), part(3.0, 2), part(3.0, 3), part(0.0, 4)];
-        let run = Slices { many: 5, wave: 2, kept: None, budget: &Budget::new(1 << 20) };
+        let run =
+            Slices { many: 5, wave: 2, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() };
         let done = run.fold(|at| Ok(parts[at].clone()), Folded::best).unwrap();
         assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
     }

@@ -2,21 +2,63 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever asked for the run shows them.
+/// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever asked for the run shows them,
+/// at its end or as they come.
 #[derive(Clone, Debug, Default)]
-pub struct Warnings(Arc<Mutex<Vec<String>>>);
+pub struct Warnings(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    all: Mutex<Vec<String>>,
+    listener: Option<Listener>,
+}
+
+type Listener = Box<dyn Fn(&str) + Send + Sync>;
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("all", &self.all).finish_non_exhaustive()
+    }
+}
 
 impl Warnings {
+    /// An empty list that tells `listener` each warning when it is added: while the run may still be stopped because of it.
+    pub fn told(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Warnings(Arc::new(Shared { all: Mutex::default(), listener: Some(Box::new(listener)) }))
+    }
     /// Keeps `text`, unless it is there already.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !all.contains(&text) {
-            all.push(text);
+        let mut all = self.0.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.contains(&text) {
+            return;
         }
+        if let Some(listener) = &self.0.listener {
+            listener(&text);
+        }
+        all.push(text);
     }
     /// All of them, oldest first.
     pub fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_hears_each_warning_once_and_at_once() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let to = heard.clone();
+        let warnings = Warnings::told(move |text| to.lock().unwrap().push(text.to_string()));
+        let shared = warnings.clone();
+        shared.add("no checkpoint");
+        assert_eq!(*heard.lock().unwrap(), ["no checkpoint"]);
+        warnings.add("no checkpoint");
+        warnings.add("no room");
+        assert_eq!(*heard.lock().unwrap(), warnings.all());
+        assert_eq!(warnings.all(), ["no checkpoint", "no room"]);
     }
 }

@@ -1,24 +1,24 @@
-//! Seconds of the processor, which other work on the machine does not lengthen much.
+//! Seconds of the processor, which other work on the machine does not lengthen much, where one thread works; else of the clock,
+//! which are what is predicted.
 
 use std::time::Instant;
 
-/// Seconds of processor that all threads of this process have had; of the clock where the system does not tell.
+/// Seconds that work takes.
 pub struct Watch(Instant, Option<f64>);
 
 impl Watch {
-    /// Starts one.
-    pub fn start() -> Self {
-        Watch(Instant::now(), used())
+    /// Starts one for work of so many `threads`.
+    pub fn start(threads: usize) -> Self {
+        Watch(Instant::now(), if threads == 1 { used() } else { None })
     }
     /// Seconds since it was started.
     pub fn seconds(&self) -> f64 {
-        match (self.1, used()) {
-            (Some(start), Some(end)) => end - start,
-            _ => self.0.elapsed().as_secs_f64(),
-        }
+        let of_processor = self.1.and_then(|start| used().map(|end| end - start));
+        of_processor.unwrap_or_else(|| self.0.elapsed().as_secs_f64())
     }
 }
 
+/// Seconds of processor that all threads of this process have had, where the system tells.
 #[cfg(unix)]
 fn used() -> Option<f64> {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

@@ -36,10 +36,23 @@ pub struct Scope<'a> {
     pub params: BTreeMap<String, Param>,
     /// Column names of x and of y, where the inputs have them.
     pub columns: [Option<&'a [String]>; 2],
-    /// Components of a row, where known: indices are checked against it.
+    /// Components of a row, where known: indices are checked against it. Of rows of two lengths the larger.
     pub dim: Option<usize>,
+    /// Components of a row of x and of y, where they may differ.
+    pub cols: Option<[usize; 2]>,
     /// What was done to the tables.
     pub prepared: Prepared,
+}
+
+impl Scope<'_> {
+    /// Components of a row of `side`, where known.
+    fn cols(&self, side: Side) -> Option<usize> {
+        self.cols.map(|cols| cols[side as usize]).or(self.dim)
+    }
+    /// Components of a row, where known and the same for x and y.
+    fn whole(&self) -> Option<usize> {
+        self.cols(Side::X).filter(|cols| self.cols(Side::Y) == Some(*cols))
+    }
 }
 
 /// Metrics that are made ready for, by what is done to whole tables first.
@@ -383,7 +396,7 @@ impl Parser<'_, '_> {
         let place = crate::table::place_of(columns, &name).map_err(|e| e.span(self.text, token.range.clone()))?;
         match place {
             Some(k) => {
-                if self.scope.dim.is_none_or(|dim| k < dim) {
+                if self.scope.cols(side).is_none_or(|cols| k < cols) {
                     self.whole(&name, token.range)?;
                 }
                 self.formula.leaf(Node::At(side, k as u32))
@@ -452,13 +465,13 @@ impl Parser<'_, '_> {
         }
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
-            Some(Param::Vector(v)) => match self.scope.dim.filter(|dim| *dim != v.len()) {
+            Some(Param::Vector(v)) => match self.scope.dim.filter(|_| self.scope.whole() != Some(v.len())) {
                 Some(_) if self.sliced && !v.is_empty() => return self.component_of(v, range),
-                Some(dim) => {
+                Some(dim) if dim != v.len() => {
                     let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
                     return Err(e.limit(format!("one for each of {dim} components")));
                 }
-                None => return self.formula.given(v.clone()),
+                _ => return self.formula.given(v.clone()),
             },
             Some(Param::Word(word)) => {
                 return Err(self.error(range, format!("'{name}' is the word '{word}', not a number")));
@@ -667,9 +680,10 @@ impl Parser<'_, '_> {
         let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
-            if self.slices.len().is_some() || self.formula.ty(body).shape != Shape::Scalar {
-                let what = "the initial value of 'reduce' is a single number".to_string();
-                return Err(self.error(self.tokens[body_at].range.clone(), what));
+            let single = self.formula.ty(body).shape == Shape::Scalar && self.slices.len().is_none();
+            if !single || self.formula.deps(body) & DEP_BOUND != 0 {
+                let place = self.tokens[body_at].range.start..self.tokens[self.at - 2].range.end;
+                return Err(self.error(place, "the initial value of 'reduce' is a single number".into()));
             }
             init = Some(body);
             body_at = self.at;

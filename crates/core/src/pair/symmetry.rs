@@ -15,12 +15,16 @@ pub enum Symmetry {
 
 /// The symmetry of every root of `formula` together.
 pub fn symmetry(formula: &Formula) -> Symmetry {
+    if are_symmetric(formula, &formula.roots) { Symmetry::Symmetric } else { Symmetry::None }
+}
+
+/// Whether each of `roots` is the same with the rows exchanged.
+pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
     let mut memo = HashMap::new();
-    let mut same = |root: &Id| {
+    roots.iter().all(|root| {
         let mut keys = Keys { formula, memo: &mut memo };
         keys.key(*root, false, false) == keys.key(*root, true, false)
-    };
-    if formula.roots.iter().all(&mut same) { Symmetry::Symmetric } else { Symmetry::None }
+    })
 }
 
 /// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the same bits of the same row.

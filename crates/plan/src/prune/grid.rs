@@ -21,6 +21,19 @@ pub struct Grid {
     pub together: f64,
 }
 
+/// Columns that the lists of rows which are computed together may hold in all; a row by itself may have more.
+pub const NEAR_TOGETHER: usize = 1 << 18;
+
+/// Bytes of what a thread finds near the rows of a cell: the columns of the cell, those of each row, and their values.
+pub fn list_bytes(job: &Job) -> u64 {
+    let numbers: usize = (0..job.low.formula.roots.len()).map(|root| job.low.formula.width(root, job.low.dim)).sum();
+    let one = 4 + 8 * numbers as u64;
+    let m = job.space.m as u64;
+    // Sixteen rows of a cell; what more of them need shrinks as 1/2 + 1/3 + … + 1/16 of what they may hold.
+    let others = (15 * m).min(5 * NEAR_TOGETHER as u64 / 2);
+    (m * (4 + one)).saturating_add(others * one)
+}
+
 /// What a grid would leave of `job`; none where nothing bounds how far apart the rows of its pairs are.
 pub fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;

@@ -5,7 +5,8 @@
 
 use super::{Parser, REDUCE};
 use crate::error::{Error, Result};
-use crate::pair::tree::{Binary, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
+use crate::pair::lex::TokenKind;
+use crate::pair::tree::{Binary, DEP_BOUND, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
 use std::ops::Range;
 
 /// The most tokens that are read for one formula, slices read again for each component.
@@ -33,12 +34,12 @@ impl Parser<'_, '_> {
         let first = if self.is_symbol(":") { 0 } else { self.index()? };
         if !self.eat(":") {
             self.want("]")?;
-            self.check_components(first, start)?;
+            self.check_components(side, first, start)?;
             return self.formula.leaf(Node::At(side, first));
         }
-        let end = match (self.is_symbol("]"), self.scope.dim) {
+        let end = match (self.is_symbol("]"), self.scope.cols(side)) {
             (false, _) => self.index()?,
-            (true, Some(dim)) => dim as u32,
+            (true, Some(cols)) => cols as u32,
             (true, None) => return Err(self.unexpected("the end of the slice: rows have no known length here; it")),
         };
         self.want("]")?;
@@ -47,8 +48,9 @@ impl Parser<'_, '_> {
             let e = self.error(place, format!("expected a slice with components, got [{first}:{end}]"));
             return Err(e.remedy("the end is left out: x[0:3] has components 0, 1 and 2"));
         }
-        self.check_components(end - 1, start)?;
-        if first == 0 && self.scope.dim == Some(end as usize) {
+        self.check_components(side, end - 1, start)?;
+        // Rows of two lengths have no whole rows in common.
+        if first == 0 && self.scope.whole() == Some(end as usize) {
             return self.formula.leaf(Node::Row(side));
         }
         self.meet(end - first, place)?;
@@ -71,22 +73,22 @@ impl Parser<'_, '_> {
     fn index(&mut self) -> Result<u32> {
         let token = self.bump();
         match token.kind {
-            super::TokenKind::Number(v) if v >= 0.0 && v == v.trunc() && v < 1e9 => Ok(v as u32),
+            TokenKind::Number(v) if v >= 0.0 && v == v.trunc() && v < 1e9 => Ok(v as u32),
             _ => Err(self.error(token.range, "a component is numbered 0, 1, 2, …".into())),
         }
     }
-    fn check_components(&self, last: u32, start: usize) -> Result<()> {
-        match self.scope.dim.filter(|dim| last as usize >= *dim) {
-            Some(dim) => {
+    fn check_components(&self, side: Side, last: u32, start: usize) -> Result<()> {
+        match self.scope.cols(side).filter(|cols| last as usize >= *cols) {
+            Some(cols) => {
                 let place = start..self.tokens[self.at - 1].range.end;
-                let e = self.error(place, format!("component {last} of rows that have {dim}"));
+                let e = self.error(place, format!("component {last} of rows that have {cols}"));
                 Err(e.remedy("components are numbered from 0"))
             }
             None => Ok(()),
         }
     }
     fn is_symbol(&self, symbol: &str) -> bool {
-        matches!(self.peek(), super::TokenKind::Symbol(s) if *s == symbol)
+        matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol)
     }
     /// The value of a whole formula: slices outside of reductions make a short vector.
     pub(super) fn value_of_the_pair(&mut self) -> Result<Id> {
@@ -120,10 +122,10 @@ impl Parser<'_, '_> {
         let (mut depth, mut commas) = (0, 0);
         for token in &self.tokens[self.at..] {
             match token.kind {
-                super::TokenKind::Symbol("(" | "[") => depth += 1,
-                super::TokenKind::Symbol(")" | "]") if depth == 0 => break,
-                super::TokenKind::Symbol(")" | "]") => depth -= 1,
-                super::TokenKind::Symbol(",") if depth == 0 => commas += 1,
+                TokenKind::Symbol("(" | "[") => depth += 1,
+                TokenKind::Symbol(")" | "]") if depth == 0 => break,
+                TokenKind::Symbol(")" | "]") => depth -= 1,
+                TokenKind::Symbol(",") if depth == 0 => commas += 1,
                 _ => {}
             }
         }
@@ -181,6 +183,10 @@ impl Parser<'_, '_> {
         }
         for id in arguments {
             self.one_number(*id, len, place.clone())?;
+            if self.formula.deps(*id) & DEP_BOUND != 0 {
+                let what = "the operator of 'reduce' works on two numbers; no reduction fits inside";
+                return Err(self.error(place.clone(), what.into()));
+            }
         }
         self.check_truth(name, arguments[0], place)?;
         match name {
@@ -199,14 +205,17 @@ impl Parser<'_, '_> {
                 self.formula.binary(Binary::Div, joined, len)
             }
             "norm" => self.formula.unary(Unary::Sqrt, joined),
-            // One truth value alone is a number here, as the sum of several is.
             "any" | "all" => Ok(joined),
-            _ if len == 1 && self.formula.ty(joined).truth => {
-                let (one, zero) = (self.formula.number(1.0)?, self.formula.number(0.0)?);
-                self.formula.select(joined, one, zero)
-            }
-            _ => Ok(joined),
+            _ => self.as_number(joined),
         }
+    }
+    /// A truth value as a number: what a reduction gives of one component alone is what it gives of more.
+    fn as_number(&mut self, id: Id) -> Result<Id> {
+        if !self.formula.ty(id).truth {
+            return Ok(id);
+        }
+        let (one, zero) = (self.formula.number(1.0)?, self.formula.number(0.0)?);
+        self.formula.select(id, one, zero)
     }
     fn by_halves(&mut self, op: Binary, mut parts: Vec<Id>) -> Result<Id> {
         while parts.len() > 1 {
@@ -251,7 +260,8 @@ impl Parser<'_, '_> {
             });
         }
         self.at = end;
-        total.ok_or_else(|| Error::internal("a slice without components"))
+        let total = total.ok_or_else(|| Error::internal("a slice without components"))?;
+        self.as_number(total)
     }
     /// Conditions are counted, and met by any or all; numbers are not.
     pub(super) fn check_truth(&self, name: &str, id: Id, place: &Range<usize>) -> Result<()> {

@@ -175,8 +175,9 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn group(&mut self, rows: Range<usize>) {
         let mut found = std::mem::take(&mut self.found);
         self.near.grid.near(&rows, &mut found);
-        for start in rows.clone().step_by(ROWS) {
-            let rows = start..rows.end.min(start + ROWS);
+        let together = (zipfold_plan::prune::NEAR_TOGETHER / found.len().max(1)).clamp(1, ROWS);
+        for start in rows.clone().step_by(together) {
+            let rows = start..rows.end.min(start + together);
             self.vm.x.take(&self.near.x.values, &self.near.order()[rows.clone()]);
             for columns in found.chunks(BLOCKS * BLOCK) {
                 self.vm.y.take_in_strips(&self.near.y.values, columns);
