@@ -32,6 +32,17 @@ impl Power {
     }
 }
 
+/// Whether [`Power::of`] is [`Power::Real`], by straight-line code.
+#[inline(always)]
+pub(super) fn is_real(p: f64) -> bool {
+    // Numbers from 2^52 on are whole, and below them adding it rounds to one.
+    const SHIFT: f64 = 4_503_599_627_370_496.0;
+    let is_whole = |v: f64| (v >= SHIFT) | ((v + SHIFT) - SHIFT == v);
+    let a = p.abs();
+    // As it is of exponents without end, it must not be of those that are none.
+    !(is_whole(a) | p.is_nan() | (is_whole(2.0 * a) & (a <= 16.0)))
+}
+
 /// x^p.
 #[inline]
 pub fn pow(x: f64, p: f64) -> f64 {
@@ -75,7 +86,7 @@ pub fn powi(x: f64, n: i32) -> f64 {
 
 /// The leading 26 bits of a number: products of two such are exact.
 #[inline(always)]
-fn lead(v: f64) -> f64 {
+pub(super) fn lead(v: f64) -> f64 {
     f64::from_bits(v.to_bits() & 0xffff_ffff_f800_0000)
 }
 

@@ -1,7 +1,8 @@
 //! The reference value of a formula (DESIGN 12): f64, components in ascending order, no contraction.
 
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
-use crate::number;
+use crate::number::function::{self, At, Visit};
+use crate::number::{self, Function};
 use std::array::from_fn;
 use std::ops::Range;
 
@@ -13,31 +14,46 @@ pub fn unary(op: Unary, a: f64) -> f64 {
         Unary::Not => truth(a == 0.0),
         Unary::Abs => a.abs(),
         Unary::Sqrt => a.sqrt(),
-        Unary::Exp => number::exp(a),
-        Unary::Log => number::log(a),
-        Unary::Log2 => libm::log2(a),
-        Unary::Log10 => libm::log10(a),
-        Unary::Log1p => number::log1p(a),
-        Unary::Expm1 => libm::expm1(a),
-        Unary::Sin => libm::sin(a),
-        Unary::Cos => libm::cos(a),
-        Unary::Tan => libm::tan(a),
-        Unary::Asin => libm::asin(a),
-        Unary::Acos => libm::acos(a),
-        Unary::Atan => libm::atan(a),
-        Unary::Sinh => libm::sinh(a),
-        Unary::Cosh => libm::cosh(a),
-        Unary::Tanh => libm::tanh(a),
-        Unary::Erf => libm::erf(a),
-        Unary::Erfc => libm::erfc(a),
         Unary::Lgamma => libm::lgamma(a),
-        Unary::Popcount => number::popcount(a),
         Unary::Floor => a.floor(),
         Unary::Ceil => a.ceil(),
         Unary::Round => libm::rint(a),
         Unary::Sign => number::sign(a),
         Unary::IsNan => truth(a.is_nan()),
+        other => single(other, a),
     }
+}
+
+/// A function of straight-line code, of a single number.
+#[inline(never)]
+fn single(op: Unary, a: f64) -> f64 {
+    function(op, At(a)).unwrap_or(f64::NAN)
+}
+
+/// Does something with a function that straight-line code computes; nothing with others. It alone says which those are.
+#[inline(always)]
+pub fn function<V: Visit>(op: Unary, visit: V) -> Option<V::Out> {
+    Some(match op {
+        Unary::Exp => visit.visit::<function::Exp>(),
+        Unary::Log => visit.visit::<function::Log>(),
+        Unary::Log2 => visit.visit::<function::Log2>(),
+        Unary::Log10 => visit.visit::<function::Log10>(),
+        Unary::Log1p => visit.visit::<function::Log1p>(),
+        Unary::Expm1 => visit.visit::<function::Expm1>(),
+        Unary::Sin => visit.visit::<number::Sin>(),
+        Unary::Cos => visit.visit::<number::Cos>(),
+        Unary::Tan => visit.visit::<number::Tan>(),
+        Unary::Asin => visit.visit::<function::Asin>(),
+        Unary::Acos => visit.visit::<function::Acos>(),
+        Unary::Atan => visit.visit::<function::Atan>(),
+        Unary::Sinh => visit.visit::<function::Sinh>(),
+        Unary::Cosh => visit.visit::<function::Cosh>(),
+        Unary::Tanh => visit.visit::<function::Tanh>(),
+        Unary::Erf => visit.visit::<function::Erf>(),
+        Unary::Erfc => visit.visit::<function::Erfc>(),
+        Unary::Popcount => visit.visit::<function::Popcount>(),
+        _ => return None,
+    })
 }
 
 /// A function of two numbers.
@@ -51,7 +67,7 @@ pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
         Binary::Pow => number::pow(a, b),
         Binary::Min => number::min(a, b),
         Binary::Max => number::max(a, b),
-        Binary::Atan2 => libm::atan2(a, b),
+        Binary::Atan2 => angle(a, b),
         Binary::And => truth(a != 0.0 && b != 0.0),
         Binary::Or => truth(a != 0.0 || b != 0.0),
         Binary::Xor => truth((a != 0.0) != (b != 0.0)),
@@ -60,6 +76,11 @@ pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
         Binary::Eq => truth(a == b),
         Binary::Ne => truth(a != b),
     }
+}
+
+#[inline(never)]
+fn angle(y: f64, x: f64) -> f64 {
+    number::atan2(y, x)
 }
 
 #[inline(always)]
@@ -125,12 +146,32 @@ fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> L
     }
 }
 
+/// [`each`] of a function of straight-line code, which is called for those numbers alone that are rare.
+struct Each<'o, 'v, const L: usize> {
+    out: &'o mut [Lanes<L>],
+    a: Operand<'v, L>,
+}
+
+impl<const L: usize> Visit for Each<'_, '_, L> {
+    type Out = ();
+    #[inline(always)]
+    fn visit<F: Function>(self) {
+        for (k, out) in self.out.iter_mut().enumerate() {
+            function::apply::<F, f64>(out, self.a.at(k));
+        }
+    }
+}
+
 fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>) {
     match op {
         Unary::Neg => each(out, a, |a| -a),
         Unary::Abs => each(out, a, f64::abs),
         Unary::Sqrt => each(out, a, f64::sqrt),
-        op => each(out, a, |a| unary(op, a)),
+        op => {
+            if function(op, Each { out: &mut *out, a }).is_none() {
+                each(out, a, |a| unary(op, a));
+            }
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 
 use crate::pairs::lanes::Real;
 use crate::simd::Isa;
+use zipfold_core::number::function::{self, Visit};
 use zipfold_core::number::{self, Power};
 use zipfold_core::pair::eval;
-use zipfold_core::pair::tree::{Binary, Unary};
+use zipfold_core::pair::tree::Unary;
 
 /// A function of every number. No closure: long ones are compiled apart, without the instruction set of the caller.
 macro_rules! each {
@@ -106,13 +107,13 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
         return;
     }
     match call {
-        Call::Unary(Unary::Exp) => each!(out, a, v => number::exp(v)),
-        Call::Unary(Unary::Log) => each!(out, a, v => number::log(v)),
-        Call::Unary(Unary::Log1p) => each!(out, a, v => number::log1p(v)),
-        Call::Unary(Unary::Popcount) => each!(out, a, v => number::popcount(v)),
-        Call::Unary(op) => each!(out, a, v => eval::unary(*op, v)),
-        Call::Atan2 => pairs(out, a, b, |a, b| eval::binary(Binary::Atan2, a, b)),
-        Call::Pow => pairs(out, a, b, number::pow),
+        Call::Unary(op) => {
+            if eval::function(*op, Loop(&mut *out, a)).is_none() {
+                each!(out, a, v => eval::unary(*op, v));
+            }
+        }
+        Call::Atan2 => function::apply2::<function::Atan2, T>(out, a, b),
+        Call::Pow => function::apply2::<function::Pow, T>(out, a, b),
         Call::PowConst => power(isa, out, a, b.first().map_or(1.0, |p| p.wide())),
     }
 }
@@ -128,7 +129,13 @@ fn power<T: Real>(isa: Isa, out: &mut [T], a: &[T], p: f64) {
     }
 }
 
-#[inline(always)]
-fn pairs<T: Real>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(f64, f64) -> f64) {
-    out.iter_mut().zip(a).zip(b).for_each(|((o, a), b)| *o = T::of(f(a.wide(), b.wide())));
+/// Results, and the numbers of which a function is taken.
+struct Loop<'a, T>(&'a mut [T], &'a [T]);
+
+impl<T: Real> Visit for Loop<'_, T> {
+    type Out = ();
+    #[inline(always)]
+    fn visit<F: number::Function>(self) {
+        function::apply::<F, T>(self.0, self.1);
+    }
 }

@@ -6,6 +6,7 @@ use crate::simd::Isa;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
+use zipfold_core::number::function::{self, Function, Function2, Visit};
 use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
@@ -15,13 +16,11 @@ use zipfold_core::{Buffer, Elements};
 pub type Lanes<T> = [T; BLOCK];
 
 /// The component type of an evaluator.
-pub trait Real: crate::memory::Plain + Send + Sync + Default + PartialOrd + Value + std::fmt::Debug + 'static {
-    /// Rounds.
-    fn of(v: f64) -> Self;
+pub trait Real:
+    function::Number + crate::memory::Plain + Send + Sync + Default + PartialOrd + Value + std::fmt::Debug + 'static
+{
     /// The number of these bits (the lower ones).
     fn of_bits(bits: u64) -> Self;
-    /// Widens.
-    fn wide(self) -> f64;
     /// Sum.
     fn add(self, o: Self) -> Self;
     /// Difference.
@@ -84,14 +83,6 @@ macro_rules! real {
         impl Real for $t {
             fn of_bits(bits: u64) -> Self {
                 <$t>::from_bits(bits as $bits)
-            }
-            #[inline(always)]
-            fn of(v: f64) -> Self {
-                v as $t
-            }
-            #[inline(always)]
-            fn wide(self) -> f64 {
-                f64::from(self)
             }
             #[inline(always)]
             fn add(self, o: Self) -> Self {
@@ -193,12 +184,34 @@ pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Val<'_, T>) {
         Unary::Neg => map1(out, a, |v| T::of(0.0 - 1.0).mul(v)),
         Unary::Abs => map1(out, a, Real::abs),
         Unary::Sqrt => map1(out, a, Real::sqrt),
-        Unary::Exp => map1(out, a, |v| T::of(eval::unary(Unary::Exp, v.wide()))),
-        Unary::Log => map1(out, a, |v| T::of(eval::unary(Unary::Log, v.wide()))),
-        Unary::Log1p => map1(out, a, |v| T::of(eval::unary(Unary::Log1p, v.wide()))),
         Unary::Not => map1(out, a, |v| T::of(eval::unary(Unary::Not, v.wide()))),
-        other => map1(out, a, |v| T::of(eval::unary(other, v.wide()))),
+        other => {
+            if eval::function(other, Each(&mut *out, a)).is_none() {
+                map1(out, a, |v| T::of(eval::unary(other, v.wide())));
+            }
+        }
     }
+}
+
+/// Results, and the operand of which a function is taken.
+struct Each<'a, T>(&'a mut Lanes<T>, Val<'a, T>);
+
+impl<T: Real> Visit for Each<'_, T> {
+    type Out = ();
+    #[inline(always)]
+    fn visit<F: Function>(self) {
+        match self.1 {
+            Val::Lanes(a) => function::apply::<F, T>(self.0, a),
+            Val::Splat(a) => self.0.fill(T::of(F::of(a.wide()))),
+        }
+    }
+}
+
+#[inline(always)]
+fn pairs<F: Function2, T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+    let mut rooms = [[T::default(); BLOCK]; 2];
+    let [first, second] = &mut rooms;
+    function::apply2::<F, T>(out, a.spread(first), b.spread(second));
 }
 
 /// A function of two operands.
@@ -218,6 +231,7 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
         Binary::Eq => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Eq, a.wide(), b.wide()))),
         Binary::Ne => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Ne, a.wide(), b.wide()))),
         Binary::Pow => power(out, a, b),
+        Binary::Atan2 => pairs::<function::Atan2, T>(out, a, b),
         other => map2(out, a, b, |a, b| T::of(eval::binary(other, a.wide(), b.wide()))),
     }
 }
@@ -226,7 +240,7 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
 #[inline(always)]
 fn power<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
     let Val::Splat(p) = b else {
-        return map2(out, a, b, |a, b| T::of(number::pow(a.wide(), b.wide())));
+        return pairs::<function::Pow, T>(out, a, b);
     };
     match number::Power::of(p.wide()) {
         number::Power::Whole(n) => map1(out, a, |v| T::of(number::powi(v.wide(), n))),

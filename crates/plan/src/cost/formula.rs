@@ -52,8 +52,10 @@ fn unary(functions: &Functions, op: Unary) -> Mix {
         Unary::Log | Unary::Log1p => call(functions.log),
         Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
         Unary::Sign | Unary::IsNan => plain(2.0),
-        Unary::Tanh | Unary::Sinh | Unary::Cosh => call(functions.hyperbolic),
-        _ => call(functions.other),
+        Unary::Tanh | Unary::Sinh => call(functions.hyperbolic),
+        Unary::Erf | Unary::Erfc => call(functions.error),
+        Unary::Lgamma => call(functions.other),
+        _ => call(functions.elementary),
     }
 }
 

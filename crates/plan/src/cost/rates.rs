@@ -42,9 +42,13 @@ pub struct Functions {
     pub exp: [f64; 2],
     /// `log`.
     pub log: [f64; 2],
-    /// Hyperbolic ones and `atan2`.
+    /// Logarithms by other bases, `expm1`, `cosh`, waves and their inverses.
+    pub elementary: [f64; 2],
+    /// `sinh`, `tanh` and `atan2`.
     pub hyperbolic: [f64; 2],
-    /// Others.
+    /// `erf` and `erfc`.
+    pub error: [f64; 2],
+    /// Others: `lgamma`, by a call for each number.
     pub other: [f64; 2],
     /// A power that is no small number.
     pub power: [f64; 2],
@@ -56,10 +60,12 @@ pub struct Functions {
 const BY_CALLS: Functions = Functions {
     exp: [45.0, 10.0],
     log: [20.0, 10.0],
+    elementary: [45.0, 45.0],
     hyperbolic: [90.0, 90.0],
-    other: [40.0, 40.0],
+    error: [150.0, 150.0],
+    other: [62.0, 62.0],
     power: [165.0, 60.0],
-    any_power: 290.0,
+    any_power: 180.0,
 };
 
 /// AVX-512.
@@ -74,10 +80,12 @@ const AVX512: Rates = Rates {
     functions: Functions {
         exp: [9.5, 0.4],
         log: [7.0, 1.6],
-        hyperbolic: [24.0, 24.0],
-        other: [12.0, 12.0],
+        elementary: [12.0, 12.0],
+        hyperbolic: [23.0, 23.0],
+        error: [46.0, 46.0],
+        other: [62.0, 52.0],
         power: [85.0, 20.0],
-        any_power: 150.0,
+        any_power: 85.0,
     },
     image: [2.2, 11.5],
     counted: [1.95, 3.6, 4.0],
@@ -95,10 +103,12 @@ const AVX2: Rates = Rates {
     functions: Functions {
         exp: [10.0, 2.0],
         log: [9.0, 4.5],
-        hyperbolic: [110.0, 95.0],
+        elementary: [12.0, 12.0],
+        hyperbolic: [23.0, 23.0],
+        error: [46.0, 46.0],
         other: [62.0, 52.0],
         power: [44.0, 24.0],
-        any_power: 290.0,
+        any_power: 50.0,
     },
     image: [4.2, 23.0],
     counted: [3.3, 6.0, 12.0],

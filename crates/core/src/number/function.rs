@@ -1,0 +1,211 @@
+//! How a function of numbers is given to loops: straight-line code for nearly all numbers, and another way for the rare rest.
+
+/// A function of one number. A loop takes [`Self::near`] of all its numbers, and [`Self::rare`] of those that ask for it: the
+/// bits of a result depend on its own number alone.
+pub trait Function {
+    /// The value, by straight-line code; of no meaning where [`Self::is_rare`].
+    fn near(x: f64) -> f64;
+    /// Whether the value comes from [`Self::rare`].
+    #[inline(always)]
+    fn is_rare(_: f64) -> bool {
+        false
+    }
+    /// The value where [`Self::is_rare`].
+    #[inline(always)]
+    fn rare(x: f64) -> f64 {
+        Self::near(x)
+    }
+    /// The value.
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        if Self::is_rare(x) { Self::rare(x) } else { Self::near(x) }
+    }
+}
+
+/// A function of two numbers, as [`Function`].
+pub trait Function2 {
+    /// The value, by straight-line code; of no meaning where [`Self::is_rare`].
+    fn near(a: f64, b: f64) -> f64;
+    /// Whether the value comes from [`Self::rare`].
+    #[inline(always)]
+    fn is_rare(_: f64, _: f64) -> bool {
+        false
+    }
+    /// The value where [`Self::is_rare`].
+    #[inline(always)]
+    fn rare(a: f64, b: f64) -> f64 {
+        Self::near(a, b)
+    }
+    /// The value.
+    #[inline(always)]
+    fn of(a: f64, b: f64) -> f64 {
+        if Self::is_rare(a, b) { Self::rare(a, b) } else { Self::near(a, b) }
+    }
+}
+
+/// What is done with a function that is known by its name only. No closure: long ones are compiled apart, without the
+/// instruction set of the caller.
+pub trait Visit {
+    /// What comes of it.
+    type Out;
+    /// Does it.
+    fn visit<F: Function>(self) -> Self::Out;
+}
+
+/// A number of a loop, in whatever precision it is held.
+pub trait Number: Copy {
+    /// Rounds.
+    fn of(v: f64) -> Self;
+    /// Widens.
+    fn wide(self) -> f64;
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn of(v: f64) -> f64 {
+        v
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn of(v: f64) -> f32 {
+        v as f32
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// `F` of all numbers in `a`, by vectors of the caller's instruction set.
+#[inline(always)]
+pub fn apply<F: Function, T: Number>(out: &mut [T], a: &[T]) {
+    let mut rare = 0u64;
+    for (out, a) in out.iter_mut().zip(a) {
+        let v = a.wide();
+        rare |= u64::from(F::is_rare(v));
+        *out = T::of(F::near(v));
+    }
+    if rare != 0 {
+        for (out, a) in out.iter_mut().zip(a) {
+            if F::is_rare(a.wide()) {
+                *out = T::of(F::rare(a.wide()));
+            }
+        }
+    }
+}
+
+/// `F` of all pairs of numbers in `a` and `b`, as [`apply`].
+#[inline(always)]
+pub fn apply2<F: Function2, T: Number>(out: &mut [T], a: &[T], b: &[T]) {
+    let mut rare = 0usize;
+    for (a, b) in a.iter().zip(b) {
+        rare += usize::from(F::is_rare(a.wide(), b.wide()));
+    }
+    if rare < out.len() {
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            *out = T::of(F::near(a.wide(), b.wide()));
+        }
+    }
+    if rare > 0 {
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            if F::is_rare(a.wide(), b.wide()) {
+                *out = T::of(F::rare(a.wide(), b.wide()));
+            }
+        }
+    }
+}
+
+/// The value at a number.
+#[derive(Debug)]
+pub struct At(pub f64);
+
+impl Visit for At {
+    type Out = f64;
+    #[inline(always)]
+    fn visit<F: Function>(self) -> f64 {
+        F::of(self.0)
+    }
+}
+
+/// Functions that straight-line code gives for every number.
+macro_rules! everywhere {
+    ($($(#[$doc:meta])* $name:ident = $near:path;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        impl Function for $name {
+            #[inline(always)]
+            fn near(x: f64) -> f64 {
+                $near(x)
+            }
+        }
+    )*};
+}
+everywhere! {
+    /// [`super::exp`].
+    Exp = super::exp;
+    /// [`super::log`].
+    Log = super::log;
+    /// [`super::log2`].
+    Log2 = super::log2;
+    /// [`super::log10`].
+    Log10 = super::log10;
+    /// [`super::log1p`].
+    Log1p = super::log1p;
+    /// [`super::expm1`].
+    Expm1 = super::expm1;
+    /// [`super::sinh`].
+    Sinh = super::sinh;
+    /// [`super::cosh`].
+    Cosh = super::cosh;
+    /// [`super::tanh`].
+    Tanh = super::tanh;
+    /// [`super::asin`].
+    Asin = super::asin;
+    /// [`super::acos`].
+    Acos = super::acos;
+    /// [`super::atan`].
+    Atan = super::atan;
+    /// [`super::erf`].
+    Erf = super::erf;
+    /// [`super::erfc`].
+    Erfc = super::erfc;
+    /// [`super::popcount`].
+    Popcount = super::popcount;
+}
+
+/// The angle of a point, [`super::atan2`].
+#[derive(Debug)]
+pub struct Atan2;
+
+impl Function2 for Atan2 {
+    #[inline(always)]
+    fn near(a: f64, b: f64) -> f64 {
+        super::atan2(a, b)
+    }
+}
+
+/// Powers, [`super::pow`]: by straight-line code where the exponent asks for a logarithm.
+#[derive(Debug)]
+pub struct Pow;
+
+impl Function2 for Pow {
+    #[inline(always)]
+    fn near(a: f64, b: f64) -> f64 {
+        super::pow_real(a, b)
+    }
+    #[inline(always)]
+    fn is_rare(_: f64, b: f64) -> bool {
+        !super::power::is_real(b)
+    }
+    #[inline(always)]
+    fn rare(a: f64, b: f64) -> f64 {
+        super::pow(a, b)
+    }
+}

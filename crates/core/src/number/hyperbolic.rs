@@ -1,0 +1,77 @@
+//! e^x − 1 and the hyperbolic functions that come of it.
+
+use super::power::lead;
+use super::{LN2_HI, LN2_LO, exp_rest, exp_scaled};
+
+/// A quarter of e^x − 1, so that it is in range wherever sinh x is, and what its rounding left; of no meaning near the subnormal
+/// numbers.
+///
+/// With x = k ln 2 + r it is (2^k − 1 + 2^k r) / 4, held in two parts, and 2^k / 4 times what is left of e^r.
+#[inline(always)]
+fn quarter_expm1(x: f64) -> (f64, f64) {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52, as in `exp`
+    // NaN passes.
+    let x = if x < -64.0 { -64.0 } else { x };
+    let x = if x > 710.8 { 710.8 } else { x };
+    let shifted = x * std::f64::consts::LOG2_E + SHIFT;
+    let k = shifted - SHIFT;
+    let (first, second) = (x - k * LN2_HI, k * LN2_LO);
+    let r = first - second;
+    let c = (first - r) - second;
+    let unit = f64::from_bits(shifted.to_bits().wrapping_sub(SHIFT.to_bits()).wrapping_add(1021) << 52);
+    let (base, step) = (unit - 0.25, unit * r);
+    let s = base + step;
+    let rest = ((base - s) + step) + unit * (exp_rest(r) + c);
+    let y = s + rest;
+    (y, rest - (y - s))
+}
+
+/// e^x − 1 within 1 ulp.
+#[inline(always)]
+pub fn expm1(x: f64) -> f64 {
+    let y = 4.0 * quarter_expm1(x).0;
+    if x.abs() < 1e-17 || x.is_nan() { x } else { y }
+}
+
+/// (n + m) / (d + e) in two parts, the first of 26 bits, for m and e that are next to nothing beside n and d.
+#[inline(always)]
+fn quotient(n: f64, m: f64, d: f64, e: f64) -> (f64, f64) {
+    let inverse = 1.0 / d;
+    let (high, divisor) = (lead(n * inverse), lead(d));
+    let left = (n - high * divisor) - high * ((d - divisor) + e);
+    (high, (left + m) * inverse)
+}
+
+/// sinh x within 1 ulp: with h = (e^|x| − 1) / 2 it is h + h / (2h + 1), as in FreeBSD's msun `e_sinh.c`.
+#[inline(always)]
+pub fn sinh(x: f64) -> f64 {
+    let (quarter, rest) = quarter_expm1(x.abs());
+    let (half, rest) = (2.0 * quarter, 2.0 * rest);
+    let d = 2.0 * half + 1.0;
+    let lost = if half > 0.5 { (2.0 * half - d) + 1.0 } else { (1.0 - d) + 2.0 * half };
+    let (high, low) = quotient(half, rest, d, lost + 2.0 * rest);
+    let sum = half + high;
+    let y = sum + (((half - sum) + high) + (low + rest));
+    // From e^40 on the quotient does not show, and in the end it is none.
+    let y = if half > 1e17 { half } else { y };
+    (if x.abs() < 1e-9 { x.abs() } else { y }).copysign(x)
+}
+
+/// cosh x within 2 ulp: h + 1 / 4h of h = e^|x| / 2.
+#[inline(always)]
+pub fn cosh(x: f64) -> f64 {
+    let half = exp_scaled(x.abs(), 0.5);
+    half + 0.25 / half
+}
+
+/// tanh x within 1 ulp: with t = e^2|x| − 1 it is t / (t + 2), after FreeBSD's msun `s_tanh.c`.
+#[inline(always)]
+pub fn tanh(x: f64) -> f64 {
+    let (quarter, rest) = quarter_expm1(2.0 * x.abs());
+    let (t, rest) = (4.0 * quarter, 4.0 * rest);
+    let d = t + 2.0;
+    let (high, low) = quotient(t, rest, d, (if t > 2.0 { (t - d) + 2.0 } else { (2.0 - d) + t }) + rest);
+    // From e^40 on the quotient is 1, and in the end ∞ / ∞.
+    let y = if t > 1e17 { 1.0 } else { high + low };
+    (if x.abs() < 1e-9 { x.abs() } else { y }).copysign(x)
+}

@@ -1,0 +1,140 @@
+//! Sine, cosine and tangent: after Cody–Waite reduction by straight-line code up to [`LARGEST`], from `libm` beyond.
+
+use super::Function;
+
+/// The largest argument that three parts of π/2 reduce.
+const LARGEST: f64 = 1e5;
+/// π/2 in three parts. Those but the last have 37 bits at most: products with numbers of quarter turns up to 2¹⁶ are exact.
+const QUARTER: [f64; 3] = [1.570_796_326_792_333_3, 2.563_344_151_583_955_8e-12, 1.056_299_906_698_742_8e-23];
+
+/// (h, l, n): x = n π/2 + h + l, with the last bits of n.
+#[inline(always)]
+fn reduced(x: f64) -> (f64, f64, u64) {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer, in the last bits
+    let shifted = x * std::f64::consts::FRAC_2_PI + SHIFT;
+    let n = shifted - SHIFT;
+    // Both products and the first difference are exact.
+    let first = x - n * QUARTER[0];
+    let second = n * QUARTER[1];
+    let r = first - second;
+    let lost = ((first - r) - second) - n * QUARTER[2];
+    let h = r + lost;
+    (h, (r - h) + lost, shifted.to_bits())
+}
+
+/// sin(h + l) on |h| ≤ π/4, the polynomial of FreeBSD's msun `k_sin.c`.
+#[inline(always)]
+fn sine(h: f64, l: f64) -> f64 {
+    let z = h * h;
+    let w = z * z;
+    let r = 8.333_333_333_322_49e-3
+        + z * (-1.984_126_982_985_795e-4 + z * 2.755_731_370_707_006_8e-6)
+        + z * w * (-2.505_076_025_340_686_3e-8 + z * 1.589_690_995_211_55e-10);
+    let v = z * h;
+    h - ((z * (0.5 * l - v * r) - l) - v * -1.666_666_666_666_663_2e-1)
+}
+
+/// cos(h + l) on |h| ≤ π/4, the polynomial of FreeBSD's msun `k_cos.c`.
+#[inline(always)]
+fn cosine(h: f64, l: f64) -> f64 {
+    let z = h * h;
+    let w = z * z;
+    let r = z * (4.166_666_666_666_66e-2 + z * (-1.388_888_888_887_411e-3 + z * 2.480_158_728_947_673e-5))
+        + w * w * (-2.755_731_435_139_066_3e-7 + z * (2.087_572_321_298_175e-9 + z * -1.135_964_755_778_819_5e-11));
+    let half = 0.5 * z;
+    let w = 1.0 - half;
+    w + (((1.0 - w) - half) + (z * r - h * l))
+}
+
+/// The sine of a number `turn` quarter turns on.
+#[inline(always)]
+fn wave(x: f64, turn: u64) -> f64 {
+    let (h, l, n) = reduced(x);
+    let n = n.wrapping_add(turn);
+    let (s, c) = (sine(h, l), cosine(h, l));
+    let y = if n & 1 == 0 { s } else { c };
+    f64::from_bits(y.to_bits() ^ ((n & 2) << 62))
+}
+
+#[inline(always)]
+fn is_far(x: f64) -> bool {
+    // Of what is no number the straight-line code makes none.
+    (x.abs() > LARGEST) & (x.abs() < f64::INFINITY)
+}
+
+/// Sines of numbers up to [`LARGEST`], within 1 ulp.
+#[derive(Debug)]
+pub struct Sin;
+
+impl Function for Sin {
+    #[inline(always)]
+    fn near(x: f64) -> f64 {
+        let y = wave(x, 0);
+        if x.abs() < 1e-9 { x } else { y }
+    }
+    #[inline(always)]
+    fn is_rare(x: f64) -> bool {
+        is_far(x)
+    }
+    #[inline(always)]
+    fn rare(x: f64) -> f64 {
+        libm::sin(x)
+    }
+}
+
+/// Cosines of numbers up to [`LARGEST`], within 1 ulp.
+#[derive(Debug)]
+pub struct Cos;
+
+impl Function for Cos {
+    #[inline(always)]
+    fn near(x: f64) -> f64 {
+        wave(x, 1)
+    }
+    #[inline(always)]
+    fn is_rare(x: f64) -> bool {
+        is_far(x)
+    }
+    #[inline(always)]
+    fn rare(x: f64) -> f64 {
+        libm::cos(x)
+    }
+}
+
+/// Tangents of numbers up to [`LARGEST`], sine by cosine, within 2 ulp.
+#[derive(Debug)]
+pub struct Tan;
+
+impl Function for Tan {
+    #[inline(always)]
+    fn near(x: f64) -> f64 {
+        let (h, l, n) = reduced(x);
+        let (s, c) = (sine(h, l), cosine(h, l));
+        let odd = n & 1 != 0;
+        let y = (if odd { c } else { s }) / (if odd { -s } else { c });
+        if x.abs() < 1e-9 { x } else { y }
+    }
+    #[inline(always)]
+    fn is_rare(x: f64) -> bool {
+        is_far(x)
+    }
+    #[inline(always)]
+    fn rare(x: f64) -> f64 {
+        libm::tan(x)
+    }
+}
+
+/// sin x within 1 ulp.
+pub fn sin(x: f64) -> f64 {
+    Sin::of(x)
+}
+
+/// cos x within 1 ulp.
+pub fn cos(x: f64) -> f64 {
+    Cos::of(x)
+}
+
+/// tan x within 2 ulp.
+pub fn tan(x: f64) -> f64 {
+    Tan::of(x)
+}
