@@ -21,6 +21,7 @@ pub mod shown;
 pub mod slices;
 pub mod space;
 pub mod table;
+mod text_or;
 
 pub use budget::{Budget, Reservation, Reserved};
 pub use describe::{Data, Job, describe};

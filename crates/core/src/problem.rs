@@ -4,9 +4,11 @@
 use crate::fold::rows::Along;
 use crate::fold::{Closed, RowOp, SelectKind};
 use crate::pair::lex::named_columns;
+use crate::pair::named;
 use crate::pair::parse::Param;
 use crate::space::Cells;
 use crate::table::Precision;
+use crate::text_or::FromText;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,13 +21,14 @@ pub const SCHEMA: u32 = 1;
 pub struct Problem {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The rows called x.
+    /// The rows called x. A text alone is their name.
+    #[serde(deserialize_with = "crate::text_or::deserialize")]
     pub x: Input,
     /// The rows called y; without them x is paired with itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text_or::option", skip_serializing_if = "Option::is_none")]
     pub y: Option<Input>,
-    /// What one pair is.
-    #[serde(default)]
+    /// What one pair is. A text alone is a metric if there is one of that name, or else a formula.
+    #[serde(default, deserialize_with = "crate::text_or::deserialize")]
     pub pair: PairSpec,
     /// Which cells are visited; by default what the folds suggest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +125,13 @@ impl Input {
     }
 }
 
+impl FromText for Input {
+    const EXPECTED: &'static str = "the name of an input, or a table with its 'name'";
+    fn from_text(text: &str) -> Self {
+        Input::named(text)
+    }
+}
+
 /// What one pair is: a metric by name, or a formula.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,6 +145,17 @@ pub struct PairSpec {
     /// Named values of the formula, or options of the metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, Param>,
+}
+
+impl FromText for PairSpec {
+    const EXPECTED: &'static str = "the name of a metric, a formula, or a table with 'metric' or 'formula'";
+    fn from_text(text: &str) -> Self {
+        let of = |text: &str| Some(text.to_string());
+        match named::find(text) {
+            Some(_) => PairSpec { metric: of(text), ..PairSpec::default() },
+            None => PairSpec { formula: of(text), ..PairSpec::default() },
+        }
+    }
 }
 
 /// What happens to NaN.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use zipfold_core::advice::advice;
 use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::fold::{Axis, Fold, State, Tally};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_cpu::pairs::{Sink, UnitState};
@@ -174,7 +174,8 @@ fn grid_bytes(problem: &Problem) -> u64 {
     let bins = |a: &AxisSpec| a.edges.as_ref().map_or(asked(a), |e| e.len().saturating_sub(1)) as u64;
     let of = |f: &FoldSpec| match f {
         FoldSpec::Histogram { axes, .. } => {
-            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bins(a).saturating_mul(EDGE)));
+            let edge = |a: &AxisSpec| if a.edges.is_some() { EDGE + PARTS } else { EDGE };
+            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bins(a).saturating_mul(edge(a))));
             let cells = axes.iter().fold(8u64, |cells, a| cells.saturating_mul(bins(a).saturating_add(2)));
             edges.saturating_add(cells)
         }
@@ -185,6 +186,9 @@ fn grid_bytes(problem: &Problem) -> u64 {
 
 /// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
 const EDGE: u64 = 32;
+
+/// Bytes of the parts of the axis that find a bin among edges of any distances.
+const PARTS: u64 = 32;
 
 /// Runs `job` by `plan`.
 ///
@@ -293,8 +297,9 @@ fn reserve(
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold {
-            let edges: usize = h.axes.iter().map(|a| a.edges.len()).sum();
-            held.push(options.budget.reserve(EDGE * edges as u64, "the edges of the bins")?);
+            let bytes = |a: &Axis| a.edges.len() as u64 * if a.is_even() { EDGE } else { EDGE + PARTS };
+            let edges: u64 = h.axes.iter().map(bytes).sum();
+            held.push(options.budget.reserve(edges, "the edges of the bins")?);
         }
         match fold {
             Fold::Histogram(_) => counters = counters.saturating_add(fold.bytes(n, m)),

@@ -2,7 +2,7 @@
 
 use zipfold::core::fold::Closed;
 use zipfold::core::pair::parse::Param;
-use zipfold::core::problem::{AxisSpec, FoldSpec};
+use zipfold::core::problem::{AxisSpec, FoldSpec, Input, PairSpec};
 use zipfold::partial::{self, Partial};
 use zipfold::{Problem, Table, pairs, shards};
 use zipfold_plan::product::random::Random;
@@ -111,5 +111,37 @@ fn other_texts_are_no_numbers() {
         let json = format!("{{\"schema\":1,\"x\":{{\"name\":\"x\"}},\"near\":{text},\"folds\":[]}}");
         let e = serde_json::from_str::<Problem>(&json).unwrap_err().to_string();
         assert!(e.contains("inf"), "{text}: {e}");
+    }
+}
+
+fn read(inputs: &str) -> Result<Problem, String> {
+    let text = format!(r#"{{"schema": 1, {inputs}, "folds": [{{"kind": "matrix"}}]}}"#);
+    serde_json::from_str(&text).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_text_stands_for_an_input_and_for_a_pair() {
+    let long = r#""x": {"name": "a.csv"}, "y": {"name": "b.csv"}, "pair": "#;
+    let short = r#""x": "a.csv", "y": "b.csv", "pair": "#;
+    for (text, table) in
+        [("\"cityblock\"", r#"{"metric": "cityblock"}"#), ("\"x[0] * y[0]\"", r#"{"formula": "x[0] * y[0]"}"#)]
+    {
+        assert_eq!(read(&format!("{short}{text}")), read(&format!("{long}{table}")));
+    }
+    let alone = read(r#""x": "a.csv", "y": null"#).unwrap();
+    assert_eq!((alone.x, alone.y, alone.pair), (Input::named("a.csv"), None, PairSpec::default()));
+    let again = read(&format!("{short}\"x[0]\"")).unwrap();
+    assert_eq!(serde_json::from_str::<Problem>(&serde_json::to_string(&again).unwrap()).unwrap(), again);
+}
+
+#[test]
+fn what_is_neither_is_refused_in_plain_words() {
+    for (inputs, said) in [
+        (r#""x": 3"#, "invalid type: integer `3`, expected the name of an input, or a table with its 'name'"),
+        (r#""x": {"file": "a"}"#, "unknown field `file`"),
+        (r#""x": "a", "pair": ["x"]"#, "expected the name of a metric, a formula, or a table"),
+    ] {
+        let error = read(inputs).unwrap_err();
+        assert!(error.contains(said), "{inputs}: {error}");
     }
 }

@@ -2,6 +2,7 @@
 //! weighted sums are whole numbers of 128 bits, whose addition is associative.
 
 use super::BLOCK;
+use super::finder::Finder;
 use super::scale::{Scale, lowest_digit};
 use crate::error::{Error, Result};
 use crate::number::least_square;
@@ -19,8 +20,8 @@ pub enum Closed {
 }
 
 /// 2⁵², and the digits below it.
-const TWO_52: f64 = 4_503_599_627_370_496.0;
-const LAST_DIGITS: u64 = (1 << 52) - 1;
+pub(super) const TWO_52: f64 = 4_503_599_627_370_496.0;
+pub(super) const LAST_DIGITS: u64 = (1 << 52) - 1;
 
 /// One axis: edges ascending; a value's bin is the largest i with edge[i] ≤ value.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct Axis {
     guess: Option<(f64, f64, bool)>,
     /// Whether the guess is the bin or one beside it.
     rising: bool,
+    /// What finds bins where there is no such guess.
+    finder: Option<Finder>,
 }
 
 impl Axis {
@@ -67,7 +70,8 @@ impl Axis {
         ));
         // A guess is off by one bin at most where no bins are empty for rounding.
         let rising = compared.windows(2).all(|w| w[0] < w[1]) && !(squared && edges[0] < 0.0);
-        Axis { root, edges, compared, closed, squared, guess, rising }
+        let finder = (guess.is_none() || !rising).then(|| Finder::new(&compared));
+        Axis { root, edges, compared, closed, squared, guess, rising, finder }
     }
     /// `bins` bins of equal width between finite ends.
     pub fn uniform(root: usize, [lo, hi]: [f64; 2], bins: usize, squared: bool, closed: Closed) -> Self {
@@ -107,19 +111,7 @@ impl Axis {
                     *place = (at.floor() + TWO_52).to_bits() & LAST_DIGITS;
                 }
             }
-            _ => {
-                // A step of all searches at a time: in a search by itself each step waits for the one before.
-                places.fill(0);
-                let mut left = bins;
-                while left > 1 {
-                    let half = left / 2;
-                    for (place, value) in places.iter_mut().zip(values) {
-                        let above = edges[*place as usize + half] <= *value;
-                        *place += half as u64 & u64::from(above).wrapping_neg();
-                    }
-                    left -= half;
-                }
-            }
+            _ => self.finder.iter().for_each(|finder| finder.bins(edges, values, places)),
         }
         for (place, value) in places.iter_mut().zip(values) {
             // The guess is right, or beside the right one.

@@ -4,6 +4,7 @@
 //! equals `merge` after `absorb` for counts.
 
 pub mod extremes;
+mod finder;
 pub mod histogram;
 pub mod nearest;
 pub mod rows;

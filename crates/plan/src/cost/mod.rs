@@ -199,7 +199,7 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
         }
         Fold::Histogram(h) => {
             let [weight, mean] = rates::TERMS;
-            let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED * (a.bins() as f64).log2() };
+            let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED };
             let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
             placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 }
         }

@@ -165,8 +165,8 @@ pub const HALVES: [f64; 2] = [1.4, 0.4];
 pub const FOLD: [f64; 5] = [0.25, 1.5, 8.0, 7.0, 8.0];
 /// Cycles of a cell of half of a space whose value goes into a list of the column, too.
 pub const NEAREST_OF_OTHER: f64 = 20.0;
-/// Cycles of a search among uneven edges, by halving, each time; of a term of a weight, and of a mean, in a general histogram.
-pub const SEARCHED: f64 = 3.0;
+/// Cycles of a search among uneven edges, by a table and a few halvings; of a term of a weight, and of a mean, in a general histogram.
+pub const SEARCHED: f64 = 10.0;
 /// See [`SEARCHED`].
 pub const TERMS: [f64; 2] = [35.0, 35.0];
 /// Cycles of an edge, and of a number of a bin for every unit: zeroed, and merged.

@@ -1,0 +1,165 @@
+//! Bins among edges of any distances: a table says between which edges the values of a part of the axis lie, and halving does the
+//! rest, the same number of steps for every value.
+
+use super::histogram::{LAST_DIGITS, TWO_52};
+use std::hint::select_unpredictable;
+
+/// Parts of the axis for each bin, and at most.
+const PARTS: usize = 4;
+const MOST: usize = 1 << 20;
+
+/// How values are told apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Key {
+    /// Parts of equal width: `(first edge, parts per unit)`.
+    Even(f64, f64),
+    /// Parts of equal width in the digits of numbers from 0 on, which is nearly their logarithm: `(first edge, last edge, digits
+    /// left out)`.
+    Digits(f64, f64, u32),
+}
+
+/// A table over parts of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finder {
+    key: Key,
+    /// The first bin that values of a part may be in.
+    firsts: Vec<u32>,
+    /// From the first bin on, so many may be theirs.
+    span: usize,
+}
+
+impl Finder {
+    /// For values among `edges`, at least two, ascending (some may be equal).
+    pub(super) fn new(edges: &[f64]) -> Self {
+        let bins = edges.len() - 1;
+        let parts = (PARTS * bins).next_power_of_two().min(MOST);
+        let (lo, hi) = (edges[0] + 0.0, edges[bins]);
+        let rate = parts as f64 / (hi - lo);
+        let mut keys = vec![];
+        if rate.is_finite() && rate > 0.0 {
+            keys.push(Key::Even(lo, rate));
+        }
+        if lo >= 0.0 && hi.is_finite() {
+            let range = hi.to_bits() - lo.to_bits();
+            let left_out = (u64::BITS - range.leading_zeros()).saturating_sub(parts.trailing_zeros());
+            keys.push(Key::Digits(lo, hi, left_out));
+        }
+        let all = keys.into_iter().map(|key| Self::with(key, parts, edges));
+        // Without a key all edges are searched.
+        all.min_by_key(|finder| finder.span).unwrap_or(Finder { key: Key::Even(0.0, 0.0), firsts: vec![0], span: bins })
+    }
+    fn with(key: Key, parts: usize, edges: &[f64]) -> Self {
+        let bins = edges.len() - 1;
+        let mut of_edges = vec![0; edges.len()];
+        parts_of(key, parts, edges, &mut of_edges);
+        // Parts rise with values: those of a bin lie from that of its lower edge to that of its upper one.
+        let first = |part: u64| of_edges[1..].partition_point(|of| *of < part).min(bins - 1);
+        let last = |part: u64| of_edges[..bins].partition_point(|of| *of <= part).saturating_sub(1);
+        let firsts: Vec<usize> = (0..parts as u64).map(first).collect();
+        let span = firsts.iter().enumerate().map(|(part, first)| last(part as u64).max(*first) - first + 1).max();
+        let span = span.unwrap_or(bins);
+        // As many bins for every part: at the end of the axis they begin before.
+        let firsts = firsts.into_iter().map(|first| first.min(bins - span) as u32).collect();
+        Finder { key, firsts, span }
+    }
+    /// The bins of `values` among the `edges` that this is for; of those below all edges, beyond them and of NaN any.
+    #[inline(always)]
+    pub(super) fn bins(&self, edges: &[f64], values: &[f64], bins: &mut [u64]) {
+        let firsts = &self.firsts[..];
+        parts_of(self.key, firsts.len(), values, bins);
+        for bin in bins.iter_mut() {
+            *bin = u64::from(firsts[*bin as usize]);
+        }
+        // A step of all searches at a time: in a search by itself each step waits for the one before. No branch: it would be
+        // foretold wrongly half of the time.
+        let mut left = self.span;
+        while left > 1 {
+            let half = left / 2;
+            for (bin, value) in bins.iter_mut().zip(values) {
+                let above = *bin as usize + half;
+                *bin = select_unpredictable(edges[above] <= *value, above as u64, *bin);
+            }
+            left -= half;
+        }
+    }
+}
+
+/// The parts that `values` lie in.
+#[inline(always)]
+fn parts_of(key: Key, parts: usize, values: &[f64], found: &mut [u64]) {
+    let top = (parts - 1) as f64;
+    match key {
+        Key::Even(lo, rate) => {
+            for (part, value) in found.iter_mut().zip(values) {
+                let at = (*value - lo) * rate;
+                let at = if at < top { at } else { top };
+                let at = if at > 0.0 { at } else { 0.0 };
+                // Whole numbers are the last digits of what is added to 2⁵².
+                *part = (at.floor() + TWO_52).to_bits() & LAST_DIGITS;
+            }
+        }
+        Key::Digits(lo, hi, left_out) => {
+            for (part, value) in found.iter_mut().zip(values) {
+                let v = if *value < hi { *value } else { hi };
+                let v = if v > lo { v } else { lo };
+                *part = (v.to_bits() - lo.to_bits()) >> left_out;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(edges: &[f64], values: &[f64]) {
+        let finder = Finder::new(edges);
+        let mut bins = vec![0; values.len()];
+        finder.bins(edges, values, &mut bins);
+        let last = edges.len() - 1;
+        for (value, bin) in values.iter().zip(bins) {
+            assert!((bin as usize) < last, "{value}: bin {bin} of {last}");
+            if *value >= edges[0] && *value < edges[last] {
+                assert_eq!(bin as usize, edges.partition_point(|e| e <= value) - 1, "{value} among {edges:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bins_are_those_of_a_search() {
+        let lists: Vec<Vec<f64>> = vec![
+            vec![0.0, 1.0],
+            vec![-1.0, 0.5, 0.75],
+            vec![-0.0, 1e-300, 1.0],
+            vec![f64::NEG_INFINITY, -1.0, 0.0, 2.0, f64::INFINITY],
+            vec![0.0, f64::INFINITY],
+            vec![1.0, 1.0, 1.0, 2.0, 2.0, 3.0],
+            vec![5.0, 5.0, 5.0],
+            vec![-f64::MAX, 0.0, f64::MAX],
+            (0..=100).map(|k| (f64::from(k) / 100.0).powi(2) * 3.0).collect(),
+            (0..=60).map(|k| 10f64.powf(f64::from(k) / 10.0 - 3.0)).collect(),
+            (0..=500).map(|k| f64::from(k).sqrt() - 7.0).collect(),
+            (0..=9).map(|k| 1.0 + f64::from(k) * f64::EPSILON).chain([2.0, 1e6, 1e12]).collect(),
+            (0..5000).map(|k| f64::from(k * k % 7919)).collect(),
+        ]
+        .into_iter()
+        .map(|mut list: Vec<f64>| {
+            list.sort_by(f64::total_cmp);
+            list.dedup_by(|a, b| a == b && *a != 1.0 && *a != 2.0 && *a != 5.0);
+            list
+        })
+        .collect();
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        for edges in &lists {
+            let (lo, hi) = (edges[0].max(-1e9), edges[edges.len() - 1].min(1e9));
+            let mut values: Vec<f64> = edges.iter().flat_map(|e| [*e, e.next_up(), e.next_down(), -e]).collect();
+            values.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 5e-324, -5e-324, f64::MAX, f64::MIN]);
+            for _ in 0..20_000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let u = (state >> 11) as f64 / (1u64 << 53) as f64;
+                values.extend([lo + (hi - lo) * u, f64::from_bits(state ^ (state << 23)), lo + (hi - lo) * u.powi(9)]);
+            }
+            check(edges, &values);
+        }
+    }
+}

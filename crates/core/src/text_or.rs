@@ -1,0 +1,48 @@
+//! Parts of a problem that a text alone may stand for: the name of an input, the metric or the formula of a pair.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// What a text alone may stand for.
+pub(crate) trait FromText: Sized {
+    /// What is expected, for messages.
+    const EXPECTED: &'static str;
+    /// What `text` stands for.
+    fn from_text(text: &str) -> Self;
+}
+
+struct TextOr<T>(PhantomData<T>);
+
+impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        Ok(T::from_text(text))
+    }
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<T, M::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// A part that is there.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_any(TextOr(PhantomData))
+}
+
+/// A part that may be left out, or null.
+pub(crate) fn option<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    struct Whole<T>(T);
+    impl<'de, T: FromText + Deserialize<'de>> Deserialize<'de> for Whole<T> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            deserialize(from).map(Whole)
+        }
+    }
+    Ok(Option::<Whole<T>>::deserialize(from)?.map(|whole| whole.0))
+}
