@@ -1,7 +1,20 @@
 //! e^x − 1 and the hyperbolic functions that come of it.
 
 use super::power::lead;
-use super::{LN2_HI, LN2_LO, exp_rest, exp_scaled};
+use super::{LN2_HI, LN2_LO, exp_scaled};
+
+/// e^r − 1 − r on |r| ≤ 0.35, Taylor coefficients 1/n! as in `exp`, but by pairs and pairs of pairs, which wait for each other
+/// less. What is added to ½ is small, so that it is rounded once in effect.
+#[inline(always)]
+fn exp_rest(r: f64) -> f64 {
+    let square = r * r;
+    let first = r * (1.0 / 6.0) + square * (1.0 / 24.0 + r * (1.0 / 120.0));
+    let second = (1.0 / 720.0 + r * (1.0 / 5_040.0)) + square * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
+    let third =
+        (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + square * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
+    let fourth = square * square;
+    square * (0.5 + (first + fourth * (second + fourth * third)))
+}
 
 /// A quarter of e^x − 1, so that it is in range wherever sinh x is, and what its rounding left; of no meaning near the subnormal
 /// numbers.

@@ -74,12 +74,6 @@ fn exp_scaled(x: f64, scale: f64) -> f64 {
 /// e^r − 1 on |r| ≤ 0.35, Taylor coefficients 1/n!.
 #[inline(always)]
 fn exp_tail(r: f64) -> f64 {
-    r + exp_rest(r)
-}
-
-/// e^r − 1 − r on |r| ≤ 0.35.
-#[inline(always)]
-fn exp_rest(r: f64) -> f64 {
     let q = 1.0 / 6_227_020_800.0;
     let q = q * r + 1.0 / 479_001_600.0;
     let q = q * r + 1.0 / 39_916_800.0;
@@ -92,7 +86,7 @@ fn exp_rest(r: f64) -> f64 {
     let q = q * r + 1.0 / 24.0;
     let q = q * r + 1.0 / 6.0;
     let q = q * r + 0.5;
-    r * r * q
+    r + r * r * q
 }
 
 /// ln x within 1 ulp, after the argument reduction and coefficients of FreeBSD's msun `e_log.c`.

@@ -49,7 +49,7 @@ fn unary(functions: &Functions, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),
         Unary::Exp => call(functions.exp),
-        Unary::Log | Unary::Log1p => call(functions.log),
+        Unary::Log => call(functions.log),
         Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
         Unary::Sign | Unary::IsNan => plain(2.0),
         Unary::Tanh | Unary::Sinh => call(functions.hyperbolic),
