@@ -466,3 +466,68 @@ def test_rows_of_truth_take_and_or_not():
 def test_options_of_one_number_may_be_arrays_of_one():
     for gamma in (np.array([0.5]), np.array(0.5), np.float32(0.5)):
         np.testing.assert_array_equal(zf.pairwise_kernels(X, metric="rbf", gamma=gamma), zf.pairwise_kernels(X, metric="rbf", gamma=0.5))
+
+
+def test_slices_in_joins_are_of_the_columns_that_the_caller_has():
+    random = np.random.default_rng(5)
+    a = pd.DataFrame({"who": ["a", "b"] * 30, **{name: random.random(60) for name in "pqrs"}})
+    b = pd.DataFrame({"u": random.random(50), "v": random.random(50), "kind": ["a"] * 50})
+    for sliced, written in [
+        ("sum(x[2:4] - y[0:2]) > 0.1", "(x.q - y.u) + (x.r - y.v) > 0.1"),
+        ("sum(x[ 1 : 3 ] - y[:2]) > 0.1 and x.who == y.kind", "(x.p - y.u) + (x.q - y.v) > 0.1 and x.who == y.kind"),
+        ("max(x[3:]) < y[1]", "max(x.r, x.s) < y.v"),
+        ("x[4] < sum(y[0:1])", "x.s < y.u"),
+    ]:
+        got, wanted = (zf.join(a, b, where, rows=True) for where in (sliced, written))
+        assert len(wanted.i) and got.i.tolist() == wanted.i.tolist() and got.j.tolist() == wanted.j.tolist()
+    traced = zf.join(a, b, lambda x, y: (x[-2:] - y[:2]).sum() > 0.1, rows=True)
+    assert traced.i.tolist() == zf.join(a, b, "(x.r - y.u) + (x.s - y.v) > 0.1", rows=True).i.tolist()
+    for wrong in ("sum(x[3:9]) > 0", "sum(x[2:2]) > 0", "sum(y[3:]) > 0"):
+        with pytest.raises(ValueError, match="expected a slice of the"):
+            zf.join(a, b, wrong)
+
+
+def test_texts_in_the_formulas_of_joins_compare_with_columns_of_text():
+    random = np.random.default_rng(6)
+    words = np.array(["ann", "bob", "Zoe", "ä", "a b", "x == y", None], dtype=object)
+    a = pd.DataFrame({"t": random.random(80), "who": random.choice(words, 80)})
+    b = pd.DataFrame({"t": random.random(70), "who": random.choice(words, 70)})
+    left, right = a.assign(i=range(80)), b.assign(j=range(70))
+    both = left.merge(right, how="cross")
+    known = both.who_x.notna()
+    for text, holds in [
+        ("x.who == 'bob' and x.t < y.t", (both.who_x == "bob") & (both.t_x < both.t_y)),
+        ('x.who == "x == y" and y.who != "ann"', (both.who_x == "x == y") & both.who_y.notna() & (both.who_y != "ann")),
+        ("x.who < 'b' and x.t < y.t", known & (both.who_x.fillna("") < "b") & (both.t_x < both.t_y)),
+        ("x.who == 'nobody'", both.t_x < 0),
+        ("'bob' <= y.who and x.t < y.t", both.who_y.notna() & (both.who_y.fillna("") >= "bob") & (both.t_x < both.t_y)),
+    ]:
+        found = zf.join(a, b, text, rows=True)
+        assert list(zip(found.i, found.j, strict=True)) == list(zip(both.i[holds], both.j[holds], strict=True)), text
+    traced = zf.join(a, b, lambda x, y: (x.who == "bob") & (x.t < y.t), rows=True)
+    assert traced.i.tolist() == zf.join(a, b, "x.who == 'bob' and x.t < y.t", rows=True).i.tolist()
+    own = zf.join(a, where="x.who == 'bob' and y.who == 'ann'", rows=True)
+    pairs = {(i, j) for i in range(80) for j in range(80) if a.who[i] == "bob" and a.who[j] == "ann" and i != j}
+    assert {*zip(own.i.tolist(), own.j.tolist(), strict=True)} == pairs
+    for wrong in ("x.t == 'bob'", "x.who + 'a' == y.who", "x.who == ''"):
+        with pytest.raises(ValueError):
+            zf.join(a, b, wrong)
+    with pytest.raises(ValueError, match="an empty text is a missing one"):
+        zf.join(a, b, lambda x, y: x.who == "")
+
+
+def test_functions_of_tables_of_two_widths_see_each_of_its_own():
+    random = np.random.default_rng(7)
+    a, b = random.random((30, 4)), random.random((20, 2))
+    for function, wanted in [
+        (lambda x, y: x[-1] - y[-1], a[:, None, 3] - b[None, :, 1]),
+        (lambda x, y: x[2:].sum() * y[0], a[:, None, 2:].sum(-1) * b[None, :, 0]),
+        (lambda x, y: (x[:2] - y[:]).sum(), (a[:, None, :2] - b[None]).sum(-1)),
+        (lambda x, y: sum(y) + len(x), b.sum(-1)[None, :] + 4 + 0 * a[:, :1]),
+    ]:
+        got = zf.pairs(a, b).pair(function).fold(zf.fold.matrix()).run()
+        np.testing.assert_allclose(got, wanted, rtol=1e-14)
+    with pytest.raises(IndexError):
+        zf.pairs(a, b).pair(lambda x, y: y[2])
+    with pytest.raises(TypeError, match="vectors of 2 and of 4 components"):
+        zf.pairs(a, b).pair(lambda x, y: (x - y).sum())

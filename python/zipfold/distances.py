@@ -13,7 +13,7 @@ from .arrays import array as array_of
 from .arrays import like, number, numbers, rows
 from .errors import ArrayTypeError, InputError, RequestError
 from .settings import HOW, checked_precision, given, quick, settings
-from .trace import trace
+from .trace import Width, trace
 
 __all__ = ["cdist", "metrics", "pdist"]
 
@@ -172,7 +172,7 @@ def _dense(
 def pair(
     metric: str | Callable[..., Any],
     options: dict[str, Any],
-    dim: int | None,
+    dim: Width,
     names: Any = (None, None),
     attributes: Any = ((), ()),
     truth: bool = False,

@@ -255,8 +255,8 @@ class Pairs:
         other._texts = (x, y)
         return other
 
-    def _dim(self) -> int:
-        return max(self._x[0].shape[1], (self._y or self._x)[0].shape[1])
+    def _dims(self) -> tuple[int, int]:
+        return self._x[0].shape[1], (self._y or self._x)[0].shape[1]
 
     @property
     def problem(self) -> dict[str, Any]:
@@ -271,7 +271,7 @@ class Pairs:
         array([[1.   , 0.607],
                [0.607, 1.   ]])
         """
-        metric, formula, bound = pair_of(pair, params, self._dim(), self._names(), self._attributes())
+        metric, formula, bound = pair_of(pair, params, self._dims(), self._names(), self._attributes())
         bound = {key: v if isinstance(v, (float, str)) else np.asarray(v, float).tolist() for key, v in bound.items()}
         spec = {"metric": metric} if metric is not None else {"formula": formula}
         return self._with(pair={**spec, "params": bound})
@@ -286,7 +286,7 @@ class Pairs:
         """
         array: np.ndarray = numbers(array_of(box, "box"), "box").astype(np.float64).ravel()
         if np.ndim(box) == 0:
-            array = np.repeat(array, self._dim())
+            array = np.repeat(array, max(self._dims()))
         if not np.isfinite(array).all():
             raise InputError(f"box: {array.tolist()} (limit: finite numbers)")
         return self._with(box=array.tolist())
@@ -329,7 +329,7 @@ class Pairs:
                 raise ArrayTypeError(f"a fold is wanted, here is a {type(one).__name__}\n  try: zf.fold.sum()")
             spec = dict(one.spec)
             for key, function in one.traced:
-                text, bound = trace(function, {}, self._dim(), self._names(), self._attributes())
+                text, bound = trace(function, {}, self._dims(), self._names(), self._attributes())
                 if bound:
                     raise RequestError(f"{key}: arrays inside a condition\n  try: a column of the rows")
                 spec[key] = text

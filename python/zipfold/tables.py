@@ -89,8 +89,13 @@ def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
     used = [_used(" ; ".join(f or "" for f in formulas), side, names) for side, names in zip("xy", sides, strict=True)]
     if right is None:
         used = [sorted({*used[0], *used[1]})] * 2
-    formulas = [f and _renumbered(f, used) for f in formulas]
+    widths = (len(sides[0]), len(sides[1]))
+    # Texts of the formulas have a number among the words, and stand in a column that is called as they are written.
+    quoted = {text[1:-1] for f in formulas for text in _QUOTED.findall(f or "")} - {""}
+    formulas = [f and _renumbered(f, used, widths) for f in formulas]
     tables = [_columns(left, "left", used[0])] + ([] if right is None else [_columns(right, "right", used[1])])
+    for table in tables:
+        table += [(f'"{text}"', np.zeros(len(table[0][1])), [text]) for text in sorted(quoted)]
     words = {word: at for at, word in enumerate(sorted({w for table in tables for _, _, known in table for w in known or ()}))}
     names = [[name for name, _, _ in table] for table in tables]
     texts = [[name for name, _, known in table if known is not None] for table in tables]
@@ -123,22 +128,26 @@ def _text(formula: Any, names: tuple[list[str], list[str]], what: str) -> str | 
     """The formula of a function, or the one given."""
     if not callable(formula):
         return formula
-    text, bound = trace(formula, {}, max(map(len, names)), names)
+    text, bound = trace(formula, {}, (len(names[0]), len(names[1])), names)
     if bound:
         raise RequestError(f"{what}: arrays inside a condition\n  try: a column of the rows")
     return text
 
 
-#: A row in a formula: alone, with a name, with a number.
-_ROW = re.compile(r"\b([xy])\b(?:\s*\.\s*([^\W\d]\w*)|\s*\[\s*(\d+)\s*\])?")
+#: A row in a formula: alone, with a name, with a number, with a slice.
+_ROW = re.compile(r"\b([xy])\b(?:\s*\.\s*([^\W\d]\w*)|\s*\[\s*(\d+)\s*\]|\s*\[\s*(\d*)\s*(:)\s*(\d*)\s*\])?")
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 
 def _used(text: str, side: str, names: list[str]) -> list[int]:
     """The columns of one side that a formula reads; all of them where it reads whole rows."""
-    out = set()
-    for row, name, number in _ROW.findall(_QUOTED.sub("''", text)):
+    out: set[int] = set()
+    for found in _ROW.finditer(_QUOTED.sub("''", text)):
+        row, name, number = found[1], found[2], found[3]
         if row != side:
+            continue
+        if found[5]:
+            out.update(_sliced(found, len(names)))
             continue
         if not name and not number:
             return list(range(len(names)))
@@ -153,13 +162,27 @@ def _used(text: str, side: str, names: list[str]) -> list[int]:
     return sorted(out)
 
 
-def _renumbered(text: str, used: list[list[int]]) -> str:
+def _sliced(found: re.Match[str], width: int) -> range:
+    """The columns of a slice: a row in a formula with some of its columns, of a table of so many."""
+    columns = range(int(found[4] or 0), int(found[6] or width))
+    if not columns or columns[-1] >= width:
+        raise RequestError(f"expected a slice of the {width} columns of {found[1]}, got {found[0]}\n  try: x[0:3] has columns 0, 1 and 2")
+    return columns
+
+
+def _renumbered(text: str, used: list[list[int]], widths: tuple[int, int]) -> str:
     """The formula over the used columns alone."""
 
     def place(found: re.Match[str]) -> str:
+        side = "xy".index(found[1])
+        if found[5]:
+            # All columns of a slice are used, so they still lie one after another.
+            columns = _sliced(found, widths[side])
+            first = used[side].index(columns[0])
+            return f"{found[1]}[{first}:{first + len(columns)}]"
         if found[3] is None:
             return found[0]
-        return f"{found[1]}[{used['xy'.index(found[1])].index(int(found[3]))}]"
+        return f"{found[1]}[{used[side].index(int(found[3]))}]"
 
     out, at = [], 0
     for quoted in _QUOTED.finditer(text):

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
 
 import numpy as np
 
@@ -97,17 +97,22 @@ _UFUNC_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": 
 _UFUNC_REDUCE |= {"logical_or": "any", "logical_and": "all"}
 
 
+#: Components of a row, where known; of a row of x and of one of y, where they may differ.
+Width = Union[int, None, tuple[int, int]]
 #: Column names of x and of y.
 Names = tuple["Sequence[str] | None", "Sequence[str] | None"]
 
 
 class _Notes:
-    """What one tracing has met: parameters by name, and the number of components of a row."""
+    """What one tracing has met: parameters by name, and the numbers of components of the rows."""
 
     def __init__(
-        self, dim: int | None, names: Names, attributes: tuple[Sequence[str], Sequence[str]], truth: bool = False
+        self, dim: Width, names: Names, attributes: tuple[Sequence[str], Sequence[str]], truth: bool = False
     ) -> None:
-        self.dim = dim
+        #: Components of a row of x and of y.
+        self.dims = dim if isinstance(dim, tuple) else (dim, dim)
+        #: Components of both, where they have as many.
+        self.dim = self.dims[0] if self.dims[0] == self.dims[1] else None
         #: Whether rows are known to hold truth values alone.
         self.truth = truth
         self.names = names
@@ -136,7 +141,7 @@ class Traced:
     ) -> None:
         self._notes = notes
         #: How many components a vector has: those of the rows, or of a slice; None where rows have no known length.
-        self._length = (length if length is not None else notes.dim) if vector else None
+        self._length = (length if length is not None else notes.dim if side is None else notes.dims[side]) if vector else None
         self._text = text
         self._vector = vector
         self._truth = truth
@@ -155,9 +160,10 @@ class Traced:
         if isinstance(key, str):
             return self._column(key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-            at = int(key) + (self._notes.dim or 0 if key < 0 else 0)
-            if at < 0 or (self._notes.dim is not None and at >= self._notes.dim):
-                raise IndexError(f"component {key} of rows that have {self._notes.dim}")
+            dim = self._notes.dims[self._side]
+            at = int(key) + (dim or 0 if key < 0 else 0)
+            if at < 0 or (dim is not None and at >= dim):
+                raise IndexError(f"component {key} of rows that have {dim}")
             return self._new(f"{self._text}[{at}]", False)
         if isinstance(key, slice):
             return self._slice(key)
@@ -165,9 +171,10 @@ class Traced:
 
     def _slice(self, key: slice) -> Traced:
         """Some components as a vector: as of a list, ends beyond the row are its end."""
-        if self._notes.dim is None:
+        dim = self._notes.dims[self._side or 0]
+        if dim is None:
             _refuse("a slice needs rows of a known length", f"{self._text}[{key!r}]")
-        first, end, step = key.indices(self._notes.dim)
+        first, end, step = key.indices(dim)
         if step != 1 or first >= end:
             _refuse("a slice has components, and takes each of them", f"{self._text}[{first}:{end}:{step}]")
         self._notes.slices.add(end - first)
@@ -236,6 +243,8 @@ class Traced:
             return self._new("(0 < 1)" if value else "(1 < 0)", False, True)
         if value is None:
             _refuse("None is no value of a formula: does a function lack its 'return'?", "None")
+        if isinstance(value, str):
+            return self._new(_quoted(value), False)
         value = _seconds(value)
         if isinstance(value, (int, float, np.integer, np.floating)):
             return self._new(_number(number(value, "a number of the formula")), False)
@@ -247,9 +256,9 @@ class Traced:
             _refuse(f"a {type(value).__name__} has no place in a formula", repr(value)[:40])
         if array.ndim == 0:
             return self._new(_number(float(array)), False)
-        fits = self._notes.dim is None or array.size == self._notes.dim or array.size in self._notes.slices
+        fits = None in self._notes.dims or array.size in self._notes.dims or array.size in self._notes.slices
         if array.ndim != 1 or not fits:
-            _refuse(f"an array of shape {array.shape} does not fit a row", f"rows of {self._notes.dim} components")
+            _refuse(f"an array of shape {array.shape} does not fit a row", f"rows of {' and '.join(map(str, dict.fromkeys(self._notes.dims)))} components")
         return self._new(self._notes.vector(array), True, length=array.size)
 
     def _unary(self, name: str) -> Traced:
@@ -380,8 +389,9 @@ class Traced:
     __int__ = __index__ = __complex__ = __float__
 
     def __iter__(self) -> Any:
-        if self._side is not None and self._notes.dim is not None:
-            return (self[k] for k in range(self._notes.dim))
+        dim = None if self._side is None else self._notes.dims[self._side]
+        if dim is not None:
+            return (self[k] for k in range(dim))
         _refuse("a loop over components that are not known", "for", "sum(), max(), …")
 
     def __contains__(self, _item: Any) -> NoReturn:
@@ -539,7 +549,7 @@ def tuple_of(*parts: Any) -> Traced:
 def trace(
     function: Callable[..., Any],
     options: dict[str, Any] | None = None,
-    dim: int | None = None,
+    dim: Width = None,
     names: Names = (None, None),
     attributes: tuple[Sequence[str], Sequence[str]] = ((), ()),
     truth: bool = False,
@@ -554,8 +564,8 @@ def trace(
     options : dict, optional
         Numbers become parameters of the formula, so that another value needs no second tracing; arrays of the length
         of a row too; anything else is handed through.
-    dim : int, optional
-        The number of components of a row.
+    dim : int or pair of int, optional
+        The number of components of a row, or those of a row of x and of one of y.
     names : pair of sequences of str, optional
         Column names of x and of y.
     attributes : pair of sequences of str, optional
@@ -614,6 +624,16 @@ def _once(function: Callable[..., Any], options: dict[str, Any], notes: _Notes) 
     return value._text, notes.params
 
 
+def _quoted(text: str) -> str:
+    """A text that columns of text are compared with, as formulas write it."""
+    if not text:
+        _refuse("an empty text is a missing one, which is like no other", "''", "numpy.isnan(x.kind)")
+    quote = next((quote for quote in "'\"" if quote not in text), None)
+    if quote is None or "\n" in text:
+        _refuse("expected a text without a line's end and with one kind of quotes", repr(text)[:40])
+    return f"{quote}{text}{quote}"
+
+
 def _seconds(value: Any) -> Any:
     """Times as columns of times are: seconds, since 1970 where they are moments."""
     if isinstance(value, datetime.timedelta):
@@ -634,7 +654,7 @@ def _bound(notes: _Notes, name: str, value: Any) -> Any:
         notes.params[name] = number(value, name)
         return Traced(notes, name, False)
     array = array_of(value, name) if isinstance(value, (list, tuple, np.ndarray)) else None
-    if array is not None and array.ndim == 1 and array.size == notes.dim and array.dtype.kind in "biuf":
+    if array is not None and array.ndim == 1 and array.size in notes.dims and array.dtype.kind in "biuf":
         notes.params[name] = array.astype(np.float64)
         return Traced(notes, name, True)
     return value
