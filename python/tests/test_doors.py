@@ -512,7 +512,7 @@ def test_texts_in_the_formulas_of_joins_compare_with_columns_of_text():
     for wrong in ("x.t == 'bob'", "x.who + 'a' == y.who", "x.who == ''"):
         with pytest.raises(ValueError):
             zf.join(a, b, wrong)
-    with pytest.raises(ValueError, match="an empty text is a missing one"):
+    with pytest.raises(TypeError, match="an empty text is a missing one"):
         zf.join(a, b, lambda x, y: x.who == "")
 
 
