@@ -12,6 +12,15 @@ use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Error, Job, Result, describe};
 use zipfold_plan::{Plan, choose, prune};
 
+/// A device that stays open while this lives: opening one takes longer than many runs.
+pub struct Held(zipfold_gpu::Device);
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Held({})", self.0.facts.id())
+    }
+}
+
 /// A problem whose histograms all have ranges.
 #[derive(Debug)]
 pub struct Ranged<'p> {
@@ -19,6 +28,8 @@ pub struct Ranged<'p> {
     pub problem: Cow<'p, Problem>,
     /// How they were found, if there were any to find.
     pub found: Option<Found>,
+    /// The device that found them, for the run that follows.
+    pub held: Option<Held>,
 }
 
 /// How ranges were found.
@@ -48,23 +59,26 @@ pub fn with_ranges<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>)
 /// `Request` when there is no value to find a range of; those of [`describe()`] and [`run`].
 pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Ranged<'p>> {
     let Some(asked) = Asked::of(problem, data)? else {
-        return Ok(Ranged { problem: Cow::Borrowed(problem), found: None });
+        return Ok(Ranged { problem: Cow::Borrowed(problem), found: None, held: None });
     };
     let start = Instant::now();
     let mut found = Found { plans: vec![], cells: 0, evaluated: 0, seconds: 0.0 };
     let mut ends = vec![[f64::NAN; 2]; asked.roots.len()];
-    for job in asked.jobs(options)? {
+    let (jobs, mut held) = asked.jobs(options)?;
+    for job in jobs {
         let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
         let plan = choose(&job, &machine, &options.settings)?;
         let outcome = one(problem, &job, plan, options)?;
         found.cells += outcome.cells;
         found.evaluated += outcome.cells - outcome.tally.skipped - outcome.tally.settled;
         asked.take(&job, &outcome, &mut ends);
+        // A device that has failed is opened afresh, or not at all.
+        held = held.filter(|_| !outcome.plan.backend.contains("cpu"));
         found.plans.push(outcome.plan);
     }
     let problem = asked.filled(problem, |at| ends[at])?;
     found.seconds = start.elapsed().as_secs_f64();
-    Ok(Ranged { problem: Cow::Owned(problem), found: Some(found) })
+    Ok(Ranged { problem: Cow::Owned(problem), found: Some(found), held })
 }
 
 /// The problem with ranges as a sample of its rows has them, and the plans by which the real ones would be found. Nothing
@@ -76,7 +90,7 @@ pub fn foresee<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> 
     let Some(asked) = Asked::of(problem, data)? else { return Ok((Cow::Borrowed(problem), vec![])) };
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let mut plans = vec![];
-    for job in asked.jobs(options)? {
+    for job in asked.jobs(options)?.0 {
         let plan = choose(&job, &machine, &options.settings)?;
         plans.push(place(&job, plan, options)?.0);
     }
@@ -141,7 +155,7 @@ impl Asked {
     }
     /// What is to be run: on the host all roots at once, or one after the other where that takes less time; on a device the least
     /// and the largest of each root.
-    fn jobs(&self, options: &Options<'_>) -> Result<Vec<Job>> {
+    fn jobs(&self, options: &Options<'_>) -> Result<(Vec<Job>, Option<Held>)> {
         let nan = if self.job.nan == NanPolicy::Error { NanPolicy::Error } else { NanPolicy::Skip };
         let with = |fold: Fold| Job { folds: vec![fold], nan, ..self.job.clone() };
         let extremes = |roots: &[usize]| with(Fold::Extremes(Extremes { roots: roots.to_vec() }));
@@ -165,23 +179,23 @@ impl Asked {
         };
         // Alone, an extreme knows nothing of NaN in other values.
         if self.roots.len() > 1 && self.job.nan == NanPolicy::Skip {
-            return Ok(vec![together]);
+            return Ok((vec![together], None));
         }
         if options.device != crate::device::Wanted::Cpu {
             let ends = |root: &usize| [end(RowOp::Min)(root), end(RowOp::Max)(root)];
             let jobs: Vec<Job> = self.roots.iter().flat_map(ends).collect();
-            if place(&jobs[0], whole.clone(), options)?.1.is_some() {
-                return Ok(jobs);
+            if let (_, Some(device)) = place(&jobs[0], whole.clone(), options)? {
+                return Ok((jobs, Some(Held(device))));
             }
         }
         if self.roots.len() > 1 {
             let apart: Vec<Job> = self.roots.iter().map(|root| extremes(&[*root])).collect();
             let seconds = apart.iter().map(|job| Ok(plan(job)?.seconds)).sum::<Result<f64>>()?;
             if seconds < whole.seconds {
-                return Ok(apart);
+                return Ok((apart, None));
             }
         }
-        Ok(vec![together])
+        Ok((vec![together], None))
     }
     /// Takes the extremes that a run of `job` has found.
     fn take(&self, job: &Job, outcome: &Outcome, ends: &mut [[f64; 2]]) {
