@@ -489,7 +489,7 @@ def test_slices_in_joins_are_of_the_columns_that_the_caller_has():
 
 def test_texts_in_the_formulas_of_joins_compare_with_columns_of_text():
     random = np.random.default_rng(6)
-    words = np.array(["ann", "bob", "Zoe", "ä", "a b", "x == y", None], dtype=object)
+    words = np.array(["ann", "bob", "Zoe", "ä", "a b", "x == y", "", None], dtype=object)
     a = pd.DataFrame({"t": random.random(80), "who": random.choice(words, 80)})
     b = pd.DataFrame({"t": random.random(70), "who": random.choice(words, 70)})
     left, right = a.assign(i=range(80)), b.assign(j=range(70))
@@ -500,6 +500,7 @@ def test_texts_in_the_formulas_of_joins_compare_with_columns_of_text():
         ('x.who == "x == y" and y.who != "ann"', (both.who_x == "x == y") & both.who_y.notna() & (both.who_y != "ann")),
         ("x.who < 'b' and x.t < y.t", known & (both.who_x.fillna("") < "b") & (both.t_x < both.t_y)),
         ("x.who == 'nobody'", both.t_x < 0),
+        ("x.who == '' and x.t < y.t", (both.who_x == "") & (both.t_x < both.t_y)),
         ("'bob' <= y.who and x.t < y.t", both.who_y.notna() & (both.who_y.fillna("") >= "bob") & (both.t_x < both.t_y)),
     ]:
         found = zf.join(a, b, text, rows=True)
@@ -509,11 +510,11 @@ def test_texts_in_the_formulas_of_joins_compare_with_columns_of_text():
     own = zf.join(a, where="x.who == 'bob' and y.who == 'ann'", rows=True)
     pairs = {(i, j) for i in range(80) for j in range(80) if a.who[i] == "bob" and a.who[j] == "ann" and i != j}
     assert {*zip(own.i.tolist(), own.j.tolist(), strict=True)} == pairs
-    for wrong in ("x.t == 'bob'", "x.who + 'a' == y.who", "x.who == ''"):
+    empty = zf.join(a, b, lambda x, y: (x.who == "") & (x.t < y.t), rows=True)
+    assert empty.i.tolist() == zf.join(a, b, "x.who == '' and x.t < y.t", rows=True).i.tolist() != []
+    for wrong in ("x.t == 'bob'", "x.who + 'a' == y.who"):
         with pytest.raises(ValueError):
             zf.join(a, b, wrong)
-    with pytest.raises(TypeError, match="an empty text is a missing one"):
-        zf.join(a, b, lambda x, y: x.who == "")
 
 
 def test_functions_of_tables_of_two_widths_see_each_of_its_own():

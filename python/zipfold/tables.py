@@ -91,7 +91,7 @@ def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
         used = [sorted({*used[0], *used[1]})] * 2
     widths = (len(sides[0]), len(sides[1]))
     # Texts of the formulas have a number among the words, and stand in a column that is called as they are written.
-    quoted = {text[1:-1] for f in formulas for text in _QUOTED.findall(f or "")} - {""}
+    quoted = {text[1:-1] for f in formulas for text in _QUOTED.findall(f or "")}
     formulas = [f and _renumbered(f, used, widths) for f in formulas]
     tables = [_columns(left, "left", used[0])] + ([] if right is None else [_columns(right, "right", used[1])])
     for table in tables:

@@ -626,8 +626,6 @@ def _once(function: Callable[..., Any], options: dict[str, Any], notes: _Notes) 
 
 def _quoted(text: str) -> str:
     """A text that columns of text are compared with, as formulas write it."""
-    if not text:
-        _refuse("an empty text is a missing one, which is like no other", "''", "numpy.isnan(x.kind)")
     quote = next((quote for quote in "'\"" if quote not in text), None)
     if quote is None or "\n" in text:
         _refuse("expected a text without a line's end and with one kind of quotes", repr(text)[:40])

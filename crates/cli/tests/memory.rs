@@ -82,6 +82,30 @@ fn runs_stay_within_their_memory() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Lists of the rows near a row take what a thread finds, not what it might find if all rows lay in one place: else many threads
+/// leave no room for the grid, and all pairs are evaluated.
+#[test]
+fn many_threads_keep_the_grid_in_a_small_memory() {
+    let folder = points("grid", 300_000, 3);
+    let near = "reduce a.npy --op sum --pair exp(-sqrt(sum((x-y)^2))) --cutoff 0.01 --memory 192MiB --threads";
+    for threads in ["1", "2", "16"] {
+        let words: Vec<&str> = near.split(' ').chain([threads]).collect();
+        let told =
+            Command::new(env!("CARGO_BIN_EXE_zipfold")).arg("explain").args(&words).current_dir(&folder).output();
+        let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
+        assert!(told.contains("by a grid of cells"), "{threads} threads:\n{told}");
+        let (most, fine, message) = peak(&folder, &[&words[..], &["-o", "r.npy", "--force"]].concat());
+        assert!(fine && !message.contains("want of memory"), "{threads} threads: {message}");
+        assert!(most <= 192 * MIB + ITSELF, "{threads} threads: {} MiB resident", most / MIB);
+    }
+    // Where not all threads have room, some work by the grid.
+    let words: Vec<&str> = near.split(' ').chain(["256"]).collect();
+    let told = Command::new(env!("CARGO_BIN_EXE_zipfold")).arg("explain").args(&words).current_dir(&folder).output();
+    let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
+    assert!(told.contains("by a grid of cells") && told.contains("threads at work"), "{told}");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn what_does_not_fit_is_refused_before_work() {
     let folder = points("refused", 20_000, 3);

@@ -85,27 +85,32 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let cells = job.space.size()?;
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, settings, &mut of_family)?;
-    let work = |prune, units| Work { job, machine, isa, family: &family, precision, prune, cells, units };
+    let work = |machine, prune, units| Work { job, machine, isa, family: &family, precision, prune, cells, units };
     let mut reasons = vec![];
-    let cycles = cost::cycles_of_pairs(&work(Prune::default(), 1));
+    let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
     let mut prune = prune::choose(job, settings, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
     let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
-    let room = |prune| {
+    let room = |machine: &Machine, prune| {
         let states: u64 = job.folds.iter().map(|f| f.bytes(job.space.n, job.space.m)).sum();
         let tiling = tiling(job, machine, settings, prune, &mut vec![])?;
         Ok(inputs.saturating_add(states).saturating_add(working_bytes(job, machine.threads, tiling, prune)))
     };
     let mut warnings = vec![];
-    if prune.is_on() && !settings.contains_key("prune") && room(prune)? > machine.memory / 16 * 15 {
-        let wanted: u64 = room(prune)?;
-        prune = Prune::default();
-        let slower = "all pairs are evaluated, for want of memory: the sorted rows that bounds need make it";
-        let limit = human_bytes(machine.memory);
-        let enough = human_bytes_up((wanted / 15 + 1) * 16);
-        warnings.push(format!("{slower} {} in all (limit {limit}); --memory {enough} is enough", human_bytes(wanted)));
-        reasons.extend(warnings.iter().cloned());
+    let mut at_work = machine.clone();
+    if prune.is_on() && !settings.contains_key("prune") {
+        let seconds = |machine: &Machine, prune| {
+            seconds(&cost::terms(&Work { job, machine, isa, family: &family, precision, prune, cells, units: 1 }))
+        };
+        let short = short_of_memory(machine, prune, room, seconds)?;
+        if let Some(Short { threads, bounds, warning }) = short {
+            at_work.threads = threads;
+            prune = if bounds { prune } else { Prune::default() };
+            reasons.push(warning.clone());
+            warnings.push(warning);
+        }
     }
+    let machine = &at_work;
     let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
     // Bounds have kernels of their own: what speaks for a family says nothing then.
     if !prune.is_on() {
@@ -115,7 +120,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
     let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
-    let terms = cost::terms(&work(prune, tiles.div_ceil(tiles_per_unit)));
+    let terms = cost::terms(&work(machine, prune, tiles.div_ceil(tiles_per_unit)));
     let (n, m) = (job.space.n, job.space.m);
     Ok(Plan {
         backend: "cpu".into(),
@@ -131,7 +136,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         operations,
         peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>()
             + working_bytes(job, machine.threads, tiling, prune),
-        seconds: terms.iter().map(|t| t.seconds).sum(),
+        seconds: seconds(&terms),
         bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
         terms,
         prune,
@@ -139,6 +144,45 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         choices: settings.clone(),
         warnings,
     })
+}
+
+fn seconds(terms: &[Term]) -> f64 {
+    terms.iter().map(|t| t.seconds).sum()
+}
+
+/// What is given up where the memory has no room for bounds by all threads.
+struct Short {
+    threads: usize,
+    bounds: bool,
+    warning: String,
+}
+
+/// Bounds by fewer threads, where these have the room and take less time than all threads over all pairs; else all pairs. `room`
+/// is the bytes of a plan, `seconds` its time.
+fn short_of_memory(
+    machine: &Machine,
+    prune: Prune,
+    room: impl Fn(&Machine, Prune) -> Result<u64>,
+    seconds: impl Fn(&Machine, Prune) -> f64,
+) -> Result<Option<Short>> {
+    let (wanted, most) = (room(machine, prune)?, machine.memory / 16 * 15);
+    if wanted <= most {
+        return Ok(None);
+    }
+    let mut fewer = machine.clone();
+    while fewer.threads > 1 && room(&fewer, prune)? > most {
+        fewer.threads -= 1;
+    }
+    let bounds = room(&fewer, prune)? <= most && seconds(&fewer, prune) < seconds(machine, Prune::default());
+    let threads = if bounds { fewer.threads } else { machine.threads };
+    let slower = match bounds {
+        true => format!("threads at work: {threads} of {}, for want of memory", machine.threads),
+        false => "all pairs are evaluated, for want of memory".into(),
+    };
+    let limit = human_bytes(machine.memory);
+    let rest = format!("the sorted rows that bounds need make it {} in all (limit {limit})", human_bytes(wanted));
+    let enough = human_bytes_up((wanted / 15 + 1) * 16);
+    Ok(Some(Short { threads, bounds, warning: format!("{slower}: {rest}; --memory {enough} is enough") }))
 }
 
 fn check_keys(settings: &Settings) -> Result<()> {
@@ -304,6 +348,6 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         false if Form::of(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= 16),
     };
-    let lists = if prune.grid.is_some() { prune::list_bytes(job) } else { 0 };
+    let lists = prune.grid.map_or(0, |grid| prune::list_bytes(job, &grid));
     copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists)
 }

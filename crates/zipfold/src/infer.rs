@@ -60,6 +60,10 @@ impl Settings {
             told(phase, seconds);
         }
     }
+    /// The same, with a list of warnings for one answer.
+    fn of_one_answer(&self) -> Self {
+        Settings { warnings: self.warnings.of_one_answer(), ..self.clone() }
+    }
     /// What the planner takes of them.
     pub(crate) fn options(&self, pass: Pass, rates: Rates) -> Options {
         Options {
@@ -115,6 +119,7 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
     };
     zipfold_core::factor::table::check_scope(asked, network.cards())
         .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
+    let settings = &settings.of_one_answer();
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
@@ -177,6 +182,7 @@ pub fn samples(
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Inferred> {
+    let settings = &settings.of_one_answer();
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use zipfold_core::advice::advice;
 use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{Axis, Fold, State, Tally};
+use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_cpu::pairs::{Sink, UnitState};
@@ -144,10 +144,11 @@ pub struct Outcome {
 /// # Errors
 /// Those of [`crate::describe()`], [`choose()`] and [`run`].
 pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Options<'_>) -> Result<(Job, Outcome)> {
-    let problem = with_ranges(problem, data, options)?;
-    let (job, machine) = ready(&problem, data, options)?;
+    let ranged = crate::ranges::find(problem, data, options)?;
+    let problem = &*ranged.problem;
+    let (job, machine) = ready(problem, data, options)?;
     let plan = choose(&job, &machine, &options.settings)?;
-    let outcome = run(&problem, &job, plan, target, options)?;
+    let outcome = run(problem, &job, plan, target, options)?;
     Ok((job, outcome))
 }
 
@@ -174,8 +175,8 @@ fn grid_bytes(problem: &Problem) -> u64 {
     let bins = |a: &AxisSpec| a.edges.as_ref().map_or(asked(a), |e| e.len().saturating_sub(1)) as u64;
     let of = |f: &FoldSpec| match f {
         FoldSpec::Histogram { axes, .. } => {
-            let edge = |a: &AxisSpec| if a.edges.is_some() { EDGE + PARTS } else { EDGE };
-            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bins(a).saturating_mul(edge(a))));
+            let bytes = |a: &AxisSpec| bins(a).saturating_mul(EDGE).saturating_add(table_bytes(bins(a)));
+            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bytes(a)));
             let cells = axes.iter().fold(8u64, |cells, a| cells.saturating_mul(bins(a).saturating_add(2)));
             edges.saturating_add(cells)
         }
@@ -186,9 +187,6 @@ fn grid_bytes(problem: &Problem) -> u64 {
 
 /// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
 const EDGE: u64 = 32;
-
-/// Bytes of the parts of the axis that find a bin among edges of any distances.
-const PARTS: u64 = 32;
 
 /// Runs `job` by `plan`.
 ///
@@ -297,7 +295,8 @@ fn reserve(
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold {
-            let bytes = |a: &Axis| a.edges.len() as u64 * if a.is_even() { EDGE } else { EDGE + PARTS };
+            let table = |a: &Axis| if a.is_even() { 0 } else { table_bytes(a.bins() as u64) };
+            let bytes = |a: &Axis| a.edges.len() as u64 * EDGE + table(a);
             let edges: u64 = h.axes.iter().map(bytes).sum();
             held.push(options.budget.reserve(edges, "the edges of the bins")?);
         }

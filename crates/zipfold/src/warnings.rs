@@ -26,6 +26,11 @@ impl Warnings {
     pub fn told(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Warnings(Arc::new(Shared { all: Mutex::default(), listener: Some(Box::new(listener)) }))
     }
+    /// An empty list, of one answer, whose warnings go to this list too.
+    pub fn of_one_answer(&self) -> Self {
+        let all = self.clone();
+        Self::told(move |text| all.add(text))
+    }
     /// Keeps `text`, unless it is there already.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
@@ -33,10 +38,12 @@ impl Warnings {
         if all.contains(&text) {
             return;
         }
+        all.push(text.clone());
+        // A listener may ask for the list.
+        drop(all);
         if let Some(listener) = &self.0.listener {
             listener(&text);
         }
-        all.push(text);
     }
     /// All of them, oldest first.
     pub fn all(&self) -> Vec<String> {
@@ -60,5 +67,27 @@ mod tests {
         warnings.add("no room");
         assert_eq!(*heard.lock().unwrap(), warnings.all());
         assert_eq!(warnings.all(), ["no checkpoint", "no room"]);
+    }
+
+    #[test]
+    fn each_answer_has_its_own_warnings() {
+        let shared = Warnings::default();
+        for text in ["a row of 'a'", "a row of 'b'", "a row of 'a'"] {
+            let own = shared.of_one_answer();
+            own.add(text);
+            assert_eq!(own.all(), [text]);
+        }
+        assert_eq!(shared.all(), ["a row of 'a'", "a row of 'b'"]);
+    }
+
+    #[test]
+    fn a_listener_may_ask_for_the_list() {
+        let list: Arc<std::sync::OnceLock<Warnings>> = Arc::default();
+        let (asked, seen) = (list.clone(), Arc::new(Mutex::new(Vec::new())));
+        let to = seen.clone();
+        let warnings = Warnings::told(move |_| to.lock().unwrap().extend(asked.get().map(Warnings::all)));
+        list.set(warnings.clone()).unwrap();
+        warnings.add("no room");
+        assert_eq!(*seen.lock().unwrap(), [["no room"]]);
     }
 }

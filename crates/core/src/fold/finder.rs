@@ -8,6 +8,15 @@ use std::hint::select_unpredictable;
 const PARTS: usize = 4;
 const MOST: usize = 1 << 20;
 
+fn parts(bins: usize) -> usize {
+    (PARTS * bins).next_power_of_two().min(MOST)
+}
+
+/// Bytes of the table for so many bins, of which two stand side by side while the better one is found.
+pub fn table_bytes(bins: u64) -> u64 {
+    2 * 4 * parts(bins.min(MOST as u64) as usize) as u64
+}
+
 /// How values are told apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Key {
@@ -32,7 +41,7 @@ impl Finder {
     /// For values among `edges`, at least two, ascending (some may be equal).
     pub(super) fn new(edges: &[f64]) -> Self {
         let bins = edges.len() - 1;
-        let parts = (PARTS * bins).next_power_of_two().min(MOST);
+        let parts = parts(bins);
         let (lo, hi) = (edges[0] + 0.0, edges[bins]);
         let rate = parts as f64 / (hi - lo);
         let mut keys = vec![];
@@ -55,11 +64,12 @@ impl Finder {
         // Parts rise with values: those of a bin lie from that of its lower edge to that of its upper one.
         let first = |part: u64| of_edges[1..].partition_point(|of| *of < part).min(bins - 1);
         let last = |part: u64| of_edges[..bins].partition_point(|of| *of <= part).saturating_sub(1);
-        let firsts: Vec<usize> = (0..parts as u64).map(first).collect();
-        let span = firsts.iter().enumerate().map(|(part, first)| last(part as u64).max(*first) - first + 1).max();
-        let span = span.unwrap_or(bins);
+        let mut firsts: Vec<u32> = (0..parts as u64).map(|part| first(part) as u32).collect();
+        let span =
+            firsts.iter().enumerate().map(|(part, first)| (last(part as u64) + 1).saturating_sub(*first as usize));
+        let span = span.max().unwrap_or(bins).max(1);
         // As many bins for every part: at the end of the axis they begin before.
-        let firsts = firsts.into_iter().map(|first| first.min(bins - span) as u32).collect();
+        firsts.iter_mut().for_each(|first| *first = (*first).min((bins - span) as u32));
         Finder { key, firsts, span }
     }
     /// The bins of `values` among the `edges` that this is for; of those below all edges, beyond them and of NaN any.

@@ -16,6 +16,7 @@ pub mod sparse;
 use serde::{Deserialize, Serialize};
 
 pub use extremes::{Extremes, ExtremesState};
+pub use finder::table_bytes;
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
 pub use nearest::{Nearest, NearestState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};

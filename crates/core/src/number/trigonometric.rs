@@ -101,7 +101,7 @@ impl Function for Cos {
     }
 }
 
-/// Tangents of numbers up to [`LARGEST`], sine by cosine, within 2 ulp.
+/// Tangents of numbers up to [`LARGEST`], sine by cosine, within 3 ulp.
 #[derive(Debug)]
 pub struct Tan;
 
@@ -134,7 +134,7 @@ pub fn cos(x: f64) -> f64 {
     Cos::of(x)
 }
 
-/// tan x within 2 ulp.
+/// tan x within 3 ulp.
 pub fn tan(x: f64) -> f64 {
     Tan::of(x)
 }

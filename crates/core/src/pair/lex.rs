@@ -83,8 +83,6 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     let error = |what: &str, end: usize| Error::request(what).at("formula").span(text, at..end);
     match text[at + 1..].find(quote) {
         None => Err(error("this text does not end", text.len()).remedy("close it with a second quote")),
-        Some(0) => Err(error("an empty text is a missing one, which is like no other", at + 2)
-            .remedy("isnan(x.kind) finds rows without a text")),
         Some(len) => {
             let kind = TokenKind::Text(text[at + 1..at + 1 + len].to_string());
             Ok(Token { kind, range: at..at + 2 + len })
@@ -104,7 +102,8 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
             {
                 columns.push((if row == "x" { Side::X } else { Side::Y }, column.clone()));
             }
-            (TokenKind::Text(text), ..) => texts.push(text.clone()),
+            // An empty text is a missing one in a file.
+            (TokenKind::Text(text), ..) if !text.is_empty() => texts.push(text.clone()),
             _ => {}
         }
     }

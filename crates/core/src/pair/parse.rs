@@ -427,6 +427,10 @@ impl Parser<'_, '_> {
                 self.own.push(k as u32);
                 self.formula.leaf(Node::At(Side::X, k as u32))
             }
+            None if text.is_empty() => {
+                let e = self.error(range, "an empty text is a missing one, which is like no other".into());
+                Err(e.remedy("isnan(x.kind) finds rows without a text"))
+            }
             None => {
                 let e = self.error(range, "a formula over these inputs holds no text of its own".into());
                 Err(e.remedy("compare two columns (x.event == y.event), or keep only those rows"))
