@@ -399,8 +399,12 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
     let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
     let (job, machine) = ready(&problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
-    let (plan, _) = zipfold::device::place(&job, plan, &options)?;
+    let (plan, device) = zipfold::device::place(&job, plan, &options)?;
     options.warnings.all().iter().for_each(|w| crate::terminal::warning(w));
+    // JSON has them among the facts of the plan.
+    if device.is_none() && !args.json {
+        plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
+    }
     if args.json {
         let mut value = serde_json::to_value(&plan).unwrap_or_default();
         if !ranges.is_empty() {

@@ -101,8 +101,9 @@ fn many_threads_keep_the_grid_in_a_small_memory() {
     // Where not all threads have room, some work by the grid.
     let words: Vec<&str> = near.split(' ').chain(["256"]).collect();
     let told = Command::new(env!("CARGO_BIN_EXE_zipfold")).arg("explain").args(&words).current_dir(&folder).output();
-    let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
-    assert!(told.contains("by a grid of cells") && told.contains("threads at work"), "{told}");
+    let told = told.unwrap();
+    let (facts, warned) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+    assert!(facts.contains("by a grid of cells") && warned.contains("threads at work"), "{facts}\n{warned}");
     fs::remove_dir_all(&folder).unwrap();
 }
 
