@@ -292,3 +292,16 @@ fn printed(command: &str, out: &str) {
     };
     says.iter().for_each(|word| assert!(out.contains(word), "{command}: '{word}' is not in\n{out}"));
 }
+
+/// The block that shows a mistake is what the command prints of the formula in it.
+#[test]
+fn the_mistake_that_is_shown_is_printed_so() {
+    let readme = readme();
+    let shown = readme.split("```\n").find(|block| block.starts_with("error: ")).expect("README.md shows a mistake");
+    let formula = shown.lines().nth(1).unwrap().trim();
+    let mut reduce = std::process::Command::new(env!("CARGO_BIN_EXE_zipfold"));
+    reduce.args(["reduce", "data/wine.csv", "--op", "sum", "--pair", formula]).current_dir(root());
+    let run = reduce.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&run.stderr), shown);
+    assert_eq!(run.status.code(), Some(2));
+}
