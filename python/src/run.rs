@@ -117,7 +117,7 @@ fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) 
     out.set_item("space", format!("{:?}", job.space.cells).to_lowercase())?;
     let results = PyList::empty(py);
     for (fold, output) in job.folds.iter().zip(outcome.outputs) {
-        results.append(result(py, fold, output)?)?;
+        results.append(result(py, fold, output, job.space.n, job.space.m)?)?;
     }
     out.set_item("results", results)?;
     Ok(out)

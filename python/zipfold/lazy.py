@@ -128,6 +128,15 @@ class fold:
         return Fold(spec if largest is None else spec | {"largest": bool(largest)})
 
     @staticmethod
+    def top(k: int, *, largest: bool | None = None) -> Fold:
+        """The ``k`` best pairs of all, ties by row: those of the ``largest`` values or of the smallest; unless said, as in
+        :meth:`nearest`."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k < 2**63:
+            raise RequestError(f"k: {k!r} pairs (limit: a whole number from 1)")
+        spec: dict[str, Any] = {"kind": "top", "k": int(k)}
+        return Fold(spec if largest is None else spec | {"largest": bool(largest)})
+
+    @staticmethod
     def histogram(
         bins: Any = 100,
         range: tuple[float, float] | None = None,
@@ -401,6 +410,10 @@ class Pairs:
     def nearest(self, k: int, *, largest: bool | None = None) -> Pairs:
         """Adds :meth:`fold.nearest`."""
         return self.fold(fold.nearest(k, largest=largest))
+
+    def top(self, k: int, *, largest: bool | None = None) -> Pairs:
+        """Keeps the ``k`` best pairs of all; see :meth:`fold.top`."""
+        return self.fold(fold.top(k, largest=largest))
 
     def histogram(self, bins: Any = 100, range: tuple[float, float] | None = None, **options: Any) -> Pairs:
         """Adds :meth:`fold.histogram`."""

@@ -357,40 +357,32 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
     if kind == "reduce":
         return _rows(spec, raw, columns)
     if kind == "nearest":
-        k = spec["k"]
-        return Neighbours(raw["indices"].reshape(-1, k), raw["values"].reshape(-1, k), shape[1])
+        return Neighbours(raw["indices"].reshape(raw["shape"]), raw["values"].reshape(raw["shape"]), shape[1])
     if kind == "histogram":
-        return _histogram(raw, tally)
+        return _histogram(spec, raw, tally)
     if spec.get("join", "inner") != "inner":
-        matched = raw["matched"] if spec["join"] == "semi" else ~raw["matched"]
-        return np.flatnonzero(matched)
-    return Matches(raw["i"], raw["j"], raw["values"] if spec.get("value") else None, shape, tally)
+        return raw["i"]
+    # Pairs, of a join or the best of all.
+    return Matches(raw["i"], raw["j"], raw.get("value"), shape, tally)
 
 
 def _rows(spec: dict[str, Any], raw: dict[str, Any], columns: bool) -> Any:
-    values = raw["values"]
-    if spec["op"] in ("argmin", "argmax", "count"):
-        values = values.astype(np.int64)
-    if columns or raw["width"] != 1:
-        values = values.reshape(-1, raw["width"])
+    values = raw["values"].reshape(raw["shape"])
+    if columns and values.ndim == 1:
+        values = values[:, np.newaxis]
     if spec.get("along") == "all":
         return values[0]
     return values
 
 
-def _histogram(raw: dict[str, Any], tally: Tally) -> Histogram:
-    edges = raw["edges"]
-    grid = raw["counts"].reshape([len(e) + 1 for e in edges])
-    inside = tuple(slice(1, -1) for _ in edges)
-    first = grid.reshape(grid.shape[0], -1).sum(axis=1)
-    under = int(first[0])
-    counts = grid[inside]
-    total = int(grid.sum())
+def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histogram:
+    edges, beyond = raw["edges"], raw["beyond"]
 
     def part(name: str) -> np.ndarray | None:
-        return raw[name].reshape(grid.shape)[inside] if name in raw else None
+        return raw[name].reshape(raw["shape"]) if name in raw else None
 
-    over = total - under - int(counts.sum())
+    counts = raw["counts"].reshape(raw["shape"])
+    under, over = beyond.get("under", 0), beyond.get("over", 0) + beyond.get("outside", 0)
     one = edges[0] if len(edges) == 1 else edges
-    return Histogram(counts, one, under, over, raw["closed"], tally, part("weights"), part("means"))
+    return Histogram(counts, one, under, over, spec.get("closed", "last"), tally, part("weights"), part("means"))
 

@@ -8,6 +8,7 @@ pub mod lengths;
 pub mod names;
 pub mod panics;
 pub mod safety;
+pub mod wildcards;
 
 use crate::Violation;
 use crate::tree::File;
@@ -25,6 +26,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         crate::needs::check,
         safety::check_comments,
         safety::check_forbidden,
+        wildcards::check,
     ];
     let mut found: Vec<Violation> = checks.iter().flat_map(|check| check(files)).collect();
     found.sort();

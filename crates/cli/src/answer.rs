@@ -1,17 +1,15 @@
-//! Results to files: columns of DESIGN 10 by fold, formats by suffix.
+//! Results to files: the columns of an answer, in the format that the suffix names.
 
 use crate::args::RunArgs;
 use crate::lists;
 use crate::named::Names;
 use std::path::Path;
-use zipfold::core::fold::rows::{RowFold, RowState};
-use zipfold::core::fold::{
-    Closed, Fold, Histogram, HistogramState, Nearest, NearestState, RowOp, Select, SelectKind, SelectState, State,
-};
+use zipfold::core::Side;
+use zipfold::core::fold::{Columns, Layout, Numbers, Role};
 use zipfold::core::problem::FoldSpec;
 use zipfold::io::npz::NpzWriter;
 use zipfold::io::{Column, OutputOptions, write_array, write_columns};
-use zipfold::{Error, Job, Outcome, Output, Problem, Result};
+use zipfold::{Error, Job, Outcome, Problem, Result};
 
 /// Suffixes that promise what a share is not.
 const TABLES: &[&str] = &[
@@ -58,6 +56,7 @@ pub fn verb_of(problem: &Problem) -> &'static str {
         Some(FoldSpec::Reduce { .. }) => "reduce",
         Some(FoldSpec::Nearest { .. }) => "knn",
         Some(FoldSpec::Histogram { .. }) => "hist",
+        Some(FoldSpec::Top(_)) => "top",
         Some(FoldSpec::Select { .. }) => "join",
     }
 }
@@ -106,7 +105,9 @@ pub fn write(path: &str, job: &Job, outcome: &Outcome, names: &Names, options: O
     let mut written = vec![];
     for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
         let name = if many { numbered(path, at) } else { path.to_string() };
-        write_one(&name, job, fold, output, outcome, names, options)?;
+        if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
+            write_one(&name, job, &columns, outcome, names, options)?;
+        }
         written.push(name);
     }
     Ok(written)
@@ -119,219 +120,118 @@ fn numbered(path: &str, at: usize) -> String {
     }
 }
 
-/// Writes the result of one fold.
+/// Writes the answer of one fold.
 pub fn write_one(
     path: &str,
     job: &Job,
-    fold: &Fold,
-    output: &Output,
+    answer: &Columns<'_>,
     outcome: &Outcome,
     names: &Names,
     options: OutputOptions,
 ) -> Result<()> {
-    let shape = match fold {
-        Fold::Matrix { .. } => vec![job.space.n, job.space.m],
-        _ => vec![job.space.n * job.space.n.saturating_sub(1) / 2],
-    };
-    match (fold, output) {
-        (_, Output::Stored) => Ok(()),
-        (_, Output::F32(v)) => array(path, &shape, Column::F32(v), names, options),
-        (_, Output::F64(v)) => array(path, &shape, Column::F64(v), names, options),
-        (Fold::Rows(f), Output::State(State::Rows(s))) => rows(path, f, s, options),
-        (Fold::Nearest(f), Output::State(State::Nearest(s))) => nearest(path, job, f, s, names, options),
-        (Fold::Histogram(f), Output::State(State::Histogram(s))) => histogram(path, f, s, outcome, options),
-        (Fold::Select(f), Output::State(State::Select(s))) => select(path, job, f, s, names, options),
-        _ => Err(Error::internal("a fold and its state do not fit")),
+    match answer.layout {
+        Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
+        Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
+        Layout::Table if path.ends_with(".csr.npz") => csr(path, answer, (job.space.n, job.space.m), options),
+        Layout::Lists | Layout::Table => table(path, answer, outcome, names, options),
     }
 }
 
-/// A matrix, in text with the names of its rows and columns where they have any.
-fn array(path: &str, shape: &[usize], values: Column<'_>, names: &Names, options: OutputOptions) -> Result<()> {
-    match (names.side(0), names.side(1), shape) {
-        (Some(x), Some(y), [_, _]) if path.ends_with(".csv") || path.ends_with(".tsv") => {
-            zipfold::io::write::write_matrix(path, [x.first(), y.first()], values, options)
+/// Numbers as the writers take them.
+fn written<'a>(numbers: &'a Numbers<'_>) -> Column<'a> {
+    match numbers {
+        Numbers::U64(v) => Column::U64(v),
+        Numbers::I64(v) => Column::I64(v),
+        Numbers::F64(v) => Column::F64(v),
+        Numbers::F32(v) => Column::F32(v),
+    }
+}
+
+/// One array; a matrix in text has the names of its rows and columns where they have any.
+fn array(path: &str, answer: &Columns<'_>, names: &Names, options: OutputOptions) -> Result<()> {
+    let Some(values) = answer.arrays().next() else { return Err(Error::internal("an array without values")) };
+    let values = answer.all(values);
+    match (names.side(0), names.side(1), answer.layout) {
+        (Some(x), Some(y), Layout::Matrix) if path.ends_with(".csv") || path.ends_with(".tsv") => {
+            zipfold::io::write::write_matrix(path, [x.first(), y.first()], written(&values), options)
         }
-        _ => write_array(path, shape, values, options),
+        _ => write_array(path, &answer.shape, written(&values), options),
     }
 }
 
-/// One row per row; indices are integers.
-fn rows(path: &str, fold: &RowFold, state: &RowState, options: OutputOptions) -> Result<()> {
-    let values = state.finish(fold);
-    let width = fold.out_width();
-    let rows = values.len() / width.max(1);
-    let integers = matches!(fold.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
-    let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
-    if integers {
-        let whole: Vec<i64> = values.iter().map(|v| *v as i64).collect();
-        return write_array(path, &shape, Column::I64(&whole), options);
+/// Arrays of lists, some rows at a time: lists are not held twice.
+fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()> {
+    let (width, lines) = (answer.shape[1].max(1), answer.lines());
+    let some = (1usize << 15).div_ceil(width) * width;
+    let parts = || (0..lines).step_by(some).map(|start| start..(start + some).min(lines));
+    let mut archive = NpzWriter::new(zipfold::io::Output::create(path, options)?);
+    for column in answer.arrays() {
+        macro_rules! add {
+            ($kind:ident) => {
+                archive.add_parts(column.name, &answer.shape, |put| {
+                    parts().try_for_each(|lines| match column.part(&lines) {
+                        Numbers::$kind(numbers) => put(&numbers),
+                        _ => Err(Error::internal("a column of two types")),
+                    })
+                })?
+            };
+        }
+        match column.part(&(0..0)) {
+            Numbers::U64(_) => add!(U64),
+            Numbers::I64(_) => add!(I64),
+            Numbers::F64(_) => add!(F64),
+            Numbers::F32(_) => add!(F32),
+        }
     }
-    write_array(path, &shape, Column::F64(&values), options)
+    archive.finish()
 }
 
-fn nearest(
-    path: &str,
-    job: &Job,
-    fold: &Nearest,
-    state: &NearestState,
-    names: &Names,
-    options: OutputOptions,
-) -> Result<()> {
-    let shape = [job.space.n, fold.k];
-    if path.ends_with(".npz") {
-        // Some rows at a time: the lists are not held twice.
-        let some = (1usize << 15).div_ceil(fold.k);
-        let parts = || (0..shape[0]).step_by(some).map(|start| start..(start + some).min(shape[0]));
-        let mut archive = NpzWriter::new(zipfold::io::Output::create(path, options)?);
-        archive.add_parts("indices", &shape, |put| parts().try_for_each(|rows| put(&state.indices_of(fold, &rows))))?;
-        archive.add_parts("values", &shape, |put| parts().try_for_each(|rows| put(&state.values_of(fold, &rows))))?;
-        return archive.finish();
-    }
-    let (indices, values) = state.finish(fold);
-    let row: Vec<u64> = (0..indices.len()).map(|at| (at / fold.k) as u64).collect();
-    let rank: Vec<u64> = (0..indices.len()).map(|at| (at % fold.k) as u64).collect();
-    let i: Vec<i64> = if names.any() { row.iter().map(|i| *i as i64).collect() } else { vec![] };
-    let beside = names.columns(path, [&i, &indices]);
-    let mut columns = vec![
-        ("i", Column::U64(&row)),
-        ("rank", Column::U64(&rank)),
-        ("j", Column::I64(&indices)),
-        ("value", Column::F64(&values)),
-    ];
+/// A line for each place of the grid, with the names of its rows.
+fn table(path: &str, answer: &Columns<'_>, outcome: &Outcome, names: &Names, options: OutputOptions) -> Result<()> {
+    let numbers: Vec<Numbers<'_>> = answer.columns.iter().map(|column| answer.all(column)).collect();
+    let rows = |side: Side| -> Vec<i64> {
+        let found = answer.columns.iter().position(|column| column.role == Role::Row(side) && names.any());
+        let row = |numbers: &Numbers<'_>, line| numbers.row(line).map_or(-1, |row| row as i64);
+        found.map_or_else(Vec::new, |at| (0..answer.lines()).map(|line| row(&numbers[at], line)).collect())
+    };
+    let (i, j) = (rows(Side::X), rows(Side::Y));
+    let beside = if answer.of(Role::Row(Side::X)).is_some() { names.columns(path, [&i, &j]) } else { vec![] };
+    let mut columns: Vec<(&str, Column<'_>)> =
+        answer.columns.iter().zip(&numbers).map(|(column, numbers)| (&*column.header, written(numbers))).collect();
     columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
-    write_columns(path, &columns, &[], options)
+    write_columns(path, &columns, &notes(answer, outcome), options)
 }
 
-/// The bins of a histogram in order: for every axis lower and upper edges, and the cells of the grid.
-pub struct Bins {
-    /// By axis.
-    pub lo: Vec<Vec<f64>>,
-    /// By axis.
-    pub hi: Vec<Vec<f64>>,
-    /// Positions in the grid.
-    pub cells: Vec<usize>,
-}
-
-/// The bins of `fold`, last axis fastest, without under and over.
-pub fn bins(fold: &Histogram) -> Bins {
-    let axes = &fold.axes;
-    let total: usize = axes.iter().map(|a| a.bins()).product();
-    let mut out = Bins { lo: vec![vec![]; axes.len()], hi: vec![vec![]; axes.len()], cells: vec![] };
-    for at in 0..total {
-        let mut rest = at;
-        let mut index = vec![0; axes.len()];
-        for a in (0..axes.len()).rev() {
-            index[a] = rest % axes[a].bins();
-            rest /= axes[a].bins();
-        }
-        out.cells.push(index.iter().zip(axes).fold(0, |cell, (i, a)| cell * (a.bins() + 2) + i + 1));
-        for (a, i) in index.iter().enumerate() {
-            out.lo[a].push(axes[a].edges[*i]);
-            out.hi[a].push(axes[a].edges[*i + 1]);
-        }
-    }
-    out
-}
-
-fn histogram(
-    path: &str,
-    fold: &Histogram,
-    state: &HistogramState,
-    outcome: &Outcome,
-    options: OutputOptions,
-) -> Result<()> {
-    let bins = bins(fold);
-    let counts: Vec<u64> = bins.cells.iter().map(|c| state.counts[*c]).collect();
-    let pick = |all: Option<Vec<f64>>| all.map(|v| bins.cells.iter().map(|c| v[*c]).collect::<Vec<f64>>());
-    let (weights, means) = (pick(state.weights()), pick(state.means()));
-    let names: Vec<(String, String)> = (0..fold.axes.len())
-        .map(|a| if a == 0 { ("lo".into(), "hi".into()) } else { (format!("lo{}", a + 1), format!("hi{}", a + 1)) })
-        .collect();
-    let mut columns = vec![];
-    for (a, (lo, hi)) in names.iter().enumerate() {
-        columns.push((lo.as_str(), Column::F64(&bins.lo[a])));
-        columns.push((hi.as_str(), Column::F64(&bins.hi[a])));
-    }
-    columns.push(("count", Column::U64(&counts)));
-    if let Some(w) = &weights {
-        columns.push(("weight", Column::F64(w)));
-    }
-    if let Some(m) = &means {
-        columns.push(("mean", Column::F64(m)));
-    }
-    write_columns(path, &columns, &histogram_notes(fold, state, outcome), options)
-}
-
-fn histogram_notes(fold: &Histogram, state: &HistogramState, outcome: &Outcome) -> Vec<String> {
-    let rule = match fold.closed {
-        Closed::Last => "bins half-open, the last one closed (numpy.histogram)",
-        Closed::HalfOpen => "bins half-open (Corrfunc)",
-    };
-    let tally = &outcome.tally;
-    let inside: u64 = bins(fold).cells.iter().map(|c| state.counts[*c]).sum();
-    let mut notes = vec![format!("rule: {rule}")];
-    if fold.axes.len() == 1 {
-        let last = state.counts.len() - 1;
-        notes.push(format!(
-            "under: {}  over: {}  skipped: {}",
-            state.counts[0],
-            state.counts[last],
-            tally.far + tally.nan
-        ));
-    } else {
-        notes.push(format!("outside: {}  skipped: {}", state.total() - inside, tally.far + tally.nan));
+/// What stands above a table: how to read its lines, and the pairs that are on none.
+fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
+    let mut notes: Vec<String> = answer.rule.iter().map(|rule| format!("rule: {rule}")).collect();
+    if !answer.beyond.is_empty() {
+        let beyond = answer.beyond.iter().copied().chain([("skipped", outcome.tally.far + outcome.tally.nan)]);
+        notes.push(beyond.map(|(what, pairs)| format!("{what}: {pairs}")).collect::<Vec<_>>().join("  "));
     }
     notes
 }
 
-fn select(
-    path: &str,
-    job: &Job,
-    fold: &Select,
-    state: &SelectState,
-    names: &Names,
-    options: OutputOptions,
-) -> Result<()> {
-    if fold.kind != SelectKind::Inner {
-        let wanted = fold.kind == SelectKind::Semi;
-        let rows: Vec<u64> =
-            state.matched.iter().enumerate().filter(|(_, m)| **m == wanted).map(|(i, _)| i as u64).collect();
-        let i: Vec<i64> = rows.iter().map(|i| *i as i64).collect();
-        let beside = names.columns(path, [&i, &[]]);
-        let mut columns = vec![("i", Column::U64(&rows))];
-        columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
-        return write_columns(path, &columns, &[], options);
-    }
-    if path.ends_with(".csr.npz") {
-        return csr(path, job, fold, state, options);
-    }
-    let mut columns = vec![("i", Column::U64(&state.i)), ("j", Column::U64(&state.j))];
-    if fold.value.is_some() {
-        columns.push(("value", Column::F64(&state.values)));
-    }
-    let whole = |items: &[u64]| items.iter().map(|i| *i as i64).collect::<Vec<i64>>();
-    let (i, j) = if names.any() { (whole(&state.i), whole(&state.j)) } else { (vec![], vec![]) };
-    let beside = names.columns(path, [&i, &j]);
-    columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
-    write_columns(path, &columns, &[], options)
-}
-
 /// Matches by row, the arrays of a compressed sparse matrix: row i's are `indices[indptr[i]..indptr[i + 1]]`.
-fn csr(path: &str, job: &Job, fold: &Select, state: &SelectState, options: OutputOptions) -> Result<()> {
-    let (n, m) = (job.space.n, job.space.m);
+fn csr(path: &str, answer: &Columns<'_>, (n, m): (usize, usize), options: OutputOptions) -> Result<()> {
+    let side = |side: Side| answer.of(Role::Row(side)).map(|column| answer.all(column));
+    let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
+        let e = Error::request("a sparse matrix holds pairs, and this answer has none").at(path.to_string());
+        return Err(e.remedy("another suffix, such as .npz"));
+    };
     let mut indptr = vec![0i64; n + 1];
-    state.i.iter().for_each(|i| indptr[*i as usize + 1] += 1);
+    let rows = |numbers: &Numbers<'_>| (0..numbers.len()).filter_map(|at| numbers.row(at)).collect::<Vec<usize>>();
+    rows(&i).into_iter().for_each(|i| indptr[i + 1] += 1);
     (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
-    let indices: Vec<i64> = state.j.iter().map(|j| *j as i64).collect();
-    let shape = [n as i64, m as i64];
-    let (rows, found, two) = ([n + 1], [indices.len()], [2]);
+    let indices: Vec<i64> = rows(&j).into_iter().map(|j| j as i64).collect();
+    let sides = [n as i64, m as i64];
+    let (starts, found, two) = ([n + 1], [indices.len()], [2]);
     let mut arrays = vec![
-        ("indptr", &rows[..], Column::I64(&indptr)),
+        ("indptr", &starts[..], Column::I64(&indptr)),
         ("indices", &found[..], Column::I64(&indices)),
-        ("shape", &two[..], Column::I64(&shape)),
+        ("shape", &two[..], Column::I64(&sides)),
     ];
-    if fold.value.is_some() {
-        arrays.push(("data", &found[..], Column::F64(&state.values)));
-    }
+    let values = answer.of(Role::Value).map(|column| answer.all(column));
+    arrays.extend(values.iter().map(|values| ("data", &found[..], written(values))));
     zipfold::io::write::write_arrays(path, &arrays, options)
 }

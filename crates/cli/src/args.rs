@@ -1,4 +1,4 @@
-//! The grammar of the command (DESIGN 11).
+//! The grammar of the command.
 
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand};
@@ -101,6 +101,8 @@ pub enum Question {
     Dist(Dist),
     /// The k nearest rows of every row
     Knn(Knn),
+    /// The k best pairs of all
+    Top(Top),
     /// Counts of pairs by value
     Hist(Hist),
     /// One number per row, column, or in all
@@ -243,6 +245,22 @@ pub struct Knn {
     #[command(flatten)]
     pub pair: PairArgs,
     /// Number of neighbours per row. Missing ones get index -1 and value NaN
+    #[arg(short, default_value_t = 10, value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
+    pub k: usize,
+    /// The largest values instead of the smallest
+    #[arg(long, help_heading = "Result")]
+    pub largest: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `top`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub struct Top {
+    #[command(flatten)]
+    pub pair: PairArgs,
+    /// Number of pairs
     #[arg(short, default_value_t = 10, value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
     pub k: usize,
     /// The largest values instead of the smallest

@@ -1,9 +1,9 @@
 //! From arguments to a problem.
 
-use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs};
+use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
 use std::collections::BTreeMap;
 use zipfold::core::fold::rows::Along;
-use zipfold::core::fold::{Closed, RowOp, SelectKind};
+use zipfold::core::fold::{Closed, RowOp, SelectKind, TopSpec};
 use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::core::{Cells, Precision};
@@ -89,6 +89,12 @@ pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
         return Err(Error::request("no neighbours asked for").at("-k").limit("1 or more"));
     }
     problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest.then_some(true) }, budget)
+}
+
+/// `top`.
+pub fn top(args: &Top, budget: &Budget) -> Result<Problem> {
+    let spec = TopSpec { k: args.k, largest: args.largest.then_some(true) };
+    problem(&args.pair, None, FoldSpec::Top(spec), budget)
 }
 
 /// The edges of bins in a file.

@@ -208,8 +208,7 @@ impl Lender {
     fn of(job: &Job, plan: &Plan) -> Result<Target> {
         let (n, m) = (job.space.n, job.space.m);
         let cells = |fold: &Fold| match fold {
-            Fold::Matrix { .. } => n * m,
-            Fold::Condensed { .. } => n * n.saturating_sub(1) / 2,
+            Fold::Dense(f) => f.shape(n, m).iter().product(),
             _ => 0,
         };
         let all = job.folds.iter().map(cells).sum::<usize>();

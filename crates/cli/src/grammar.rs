@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 /// The verbs by group, as `zipfold --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Questions about pairs of rows", &["dist", "knn", "hist", "reduce", "join", "run", "merge"]),
+    ("Questions about pairs of rows", &["dist", "knn", "top", "hist", "reduce", "join", "run", "merge"]),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
     ("Lists", &["metrics", "functions", "settings", "formats", "completions"]),
@@ -33,6 +33,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "The most alike by cosine, of queries in a database",
                 "zipfold knn queries.parquet db.parquet --metric cosine -k 10 -o found.parquet",
             ),
+        ],
+    ),
+    (
+        "top",
+        &[
+            ("The 10 pairs of rows that are nearest to each other", "zipfold top points.csv -k 10 -o pairs.csv"),
+            ("The most correlated pairs", "zipfold top expression.csv --metric pearson -k 100 -o pairs.csv"),
         ],
     ),
     (

@@ -87,7 +87,10 @@ fn metric_text(m: &named::Named) -> String {
     let mut row = |name: &str, value: String| rows.push([name.into(), value]);
     row("metric", m.name.into());
     row("is", m.about.into());
-    row("kind", format!("a {}; `knn` takes the {}", kind(m), if m.similarity { "largest" } else { "smallest" }));
+    row(
+        "kind",
+        format!("a {}; `knn` and `top` take the {}", kind(m), if m.similarity { "largest" } else { "smallest" }),
+    );
     row("values", range(m.values));
     row("rows", domain(m.domain).into());
     row("also called", if m.aliases.is_empty() { "-".into() } else { m.aliases.join(", ") });
@@ -196,6 +199,7 @@ pub struct Written {
 pub const WRITTEN: &[Written] = &[
     Written { verb: "dist", suffixes: &["npy", "csv", "tsv"], stream: "npy" },
     Written { verb: "knn", suffixes: &["npz", "csv", "tsv", "parquet"], stream: "csv" },
+    Written { verb: "top", suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"], stream: "csv" },
     Written { verb: "hist", suffixes: &["csv", "tsv", "npz", "parquet"], stream: "csv" },
     Written { verb: "reduce", suffixes: &["npy", "csv", "tsv"], stream: "npy" },
     Written { verb: "join", suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"], stream: "csv" },
@@ -241,7 +245,7 @@ pub fn formats(as_json: bool) -> Result<()> {
     writes.push(vec!["  --plot".into(), ".svg".into(), String::new()]);
     writes.push(vec!["  --report".into(), ".html".into(), String::new()]);
     print_line(&format!(
-        "Tables (dist, knn, hist, reduce, join; also as standard input, -):\n{}\n  .gz may follow the suffix of text\n\n\
+        "Tables (dist, knn, top, hist, reduce, join; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),
         columns(&nets),

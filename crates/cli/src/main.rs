@@ -102,6 +102,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
     let (run, name) = match question {
         Question::Dist(a) => (&a.run, "dist"),
         Question::Knn(a) => (&a.run, "knn"),
+        Question::Top(a) => (&a.run, "top"),
         Question::Hist(a) => (&a.run, "hist"),
         Question::Reduce(a) => (&a.run, "reduce"),
         Question::Join(a) => (&a.run, "join"),
@@ -111,6 +112,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
     let problem = match question {
         Question::Dist(a) => ask::dist(a, &budget),
         Question::Knn(a) => ask::knn(a, &budget),
+        Question::Top(a) => ask::top(a, &budget),
         Question::Hist(a) => ask::hist(a, &budget),
         Question::Reduce(a) => ask::reduce(a, &budget),
         Question::Join(a) => ask::join(a, &budget),

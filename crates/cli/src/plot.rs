@@ -1,11 +1,11 @@
 //! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as points.
 
-use crate::answer::bins;
 use plotters::prelude::*;
 use std::io::Write;
-use zipfold::core::fold::{Fold, State};
+use zipfold::core::Side;
+use zipfold::core::fold::{Fold, Numbers, Role};
 use zipfold::io::OutputOptions;
-use zipfold::{Error, Job, Outcome, Output, Result};
+use zipfold::{Error, Job, Outcome, Result};
 
 const SIZE: (u32, u32) = (720, 480);
 
@@ -43,34 +43,32 @@ pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
 
 fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
     let (n, m) = (job.space.n, job.space.m);
-    match (&job.folds[0], &outcome.outputs[0]) {
-        (Fold::Histogram(f), Output::State(State::Histogram(s))) if f.axes.len() == 1 => {
-            let b = bins(f);
-            let heights = b.cells.iter().map(|c| s.counts[*c] as f64).collect();
-            let title = format!("{} pairs", s.total());
-            Ok(Picture::Steps {
-                title,
-                x: "value".into(),
-                y: "pairs".into(),
-                lo: b.lo[0].clone(),
-                hi: b.hi[0].clone(),
-                heights,
-            })
+    let none = || Error::request("this result has no picture").at("--plot");
+    let fold = &job.folds[0];
+    let answer = outcome.outputs[0].columns(fold, n, m)?.ok_or_else(none)?;
+    let column = |role: Role| answer.of(role).map(|column| answer.all(column)).ok_or_else(none);
+    let all = |numbers: &Numbers<'_>| (0..numbers.len()).map(|at| numbers.get(at)).collect::<Vec<f64>>();
+    match (fold, answer.edges.as_slice()) {
+        (Fold::Histogram(_), edges) => {
+            let counts = column(Role::Count)?;
+            let title = format!("{} pairs", outcome.tally.counted);
+            let heights = all(&counts);
+            if let [edges] = edges {
+                let (lo, hi) = (edges[..edges.len() - 1].to_vec(), edges[1..].to_vec());
+                return Ok(Picture::Steps { title, x: "value".into(), y: "pairs".into(), lo, hi, heights });
+            }
+            let side = (answer.shape[0], answer.shape[1..].iter().product());
+            Ok(Picture::Grid { title, side, of: side, values: heights })
         }
-        (Fold::Histogram(f), Output::State(State::Histogram(s))) => {
-            let b = bins(f);
-            let side = (f.axes[0].bins(), f.axes[1..].iter().map(|a| a.bins()).product());
-            let values = b.cells.iter().map(|c| s.counts[*c] as f64).collect();
-            Ok(Picture::Grid { title: format!("{} pairs", s.total()), side, of: side, values })
+        (Fold::Dense(f), _) => {
+            let values = column(Role::Value)?;
+            match f.condensed {
+                true => Ok(sorted("values of all pairs, ascending", all(&values))),
+                false => Ok(grid(n, m, &|at| values.get(at))),
+            }
         }
-        (Fold::Matrix { .. }, Output::F64(v)) => Ok(grid(n, m, &|at| v[at])),
-        (Fold::Matrix { .. }, Output::F32(v)) => Ok(grid(n, m, &|at| f64::from(v[at]))),
-        (Fold::Condensed { .. }, Output::F64(v)) => Ok(sorted("values of all pairs, ascending", v.clone())),
-        (Fold::Condensed { .. }, Output::F32(v)) => {
-            Ok(sorted("values of all pairs, ascending", v.iter().map(|x| f64::from(*x)).collect()))
-        }
-        (Fold::Rows(f), Output::State(State::Rows(s))) => {
-            let values = s.finish(f);
+        (Fold::Rows(f), _) => {
+            let values = all(&answer.columns.first().map(|column| answer.all(column)).ok_or_else(none)?);
             let points = values.iter().step_by(f.out_width().max(1)).enumerate().map(|(i, v)| (i as f64, *v)).collect();
             Ok(Picture::Line {
                 title: format!("{:?} of {} rows", f.op, values.len()),
@@ -79,17 +77,19 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
                 points,
             })
         }
-        (Fold::Nearest(f), Output::State(State::Nearest(s))) => {
-            let (_, values) = s.finish(f);
-            let last = values.chunks(f.k).filter_map(|row| row.last().copied()).collect();
+        (Fold::Nearest(f), _) => {
+            let last = all(&column(Role::Value)?).chunks(f.k).filter_map(|row| row.last().copied()).collect();
             Ok(sorted(&format!("distance of neighbour {}, ascending", f.k), last))
         }
-        (Fold::Select(_), Output::State(State::Select(s))) => {
-            let step = s.i.len().div_ceil(5000).max(1);
-            let points = s.i.iter().zip(&s.j).step_by(step).map(|(i, j)| (*i as f64, *j as f64)).collect();
-            Ok(Picture::Points { title: format!("{} matches", s.i.len()), points })
+        (Fold::Select(f), _) => {
+            let (i, matches) = (column(Role::Row(Side::X))?, answer.lines());
+            let j = if f.is_inner() { column(Role::Row(Side::Y))? } else { Vec::<u64>::new().into() };
+            let lines = (0..j.len()).step_by(matches.div_ceil(5000).max(1));
+            let points = lines.map(|line| (i.get(line), j.get(line))).collect();
+            Ok(Picture::Points { title: format!("{} matches", j.len()), points })
         }
-        _ => Err(Error::request("this result has no picture").at("--plot")),
+        (Fold::Top(_), _) => Ok(sorted("values of the best pairs, ascending", all(&column(Role::Value)?))),
+        (Fold::Extremes(_), _) => Err(none()),
     }
 }
 

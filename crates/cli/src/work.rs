@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use zipfold::core::fold::Fold;
 use zipfold::core::pair::named;
 use zipfold::core::problem::NanPolicy;
 use zipfold::core::shown::shown;
@@ -275,7 +274,7 @@ fn options<'a>(
 }
 
 fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
-    let one_dense = job.folds.len() == 1 && matches!(job.folds[0], Fold::Matrix { .. } | Fold::Condensed { .. });
+    let one_dense = job.folds.len() == 1 && job.folds[0].is_dense();
     match &args.output {
         // What is no plain file takes the matrix in one go, from the beginning to the end.
         Some(path) if one_dense && path.ends_with(".npy") && args.plot.is_none() && !answer::is_special(path) => {

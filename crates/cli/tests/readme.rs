@@ -48,8 +48,9 @@ fn clone_like() -> PathBuf {
 #[test]
 fn every_verb_is_shown() {
     let commands = commands(&readme());
-    let verbs =
-        ["dist", "knn", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit", "bench", "devices"];
+    let verbs = [
+        "dist", "knn", "top", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit", "bench", "devices",
+    ];
     for verb in verbs.into_iter().chain(["metrics", "functions", "settings", "formats"]) {
         let called = format!("zipfold {verb}");
         assert!(commands.iter().any(|c| c.contains(&called)), "README.md shows no {verb}");
@@ -161,6 +162,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         "galaxies.csv" => histogram(&file("galaxies.csv"), &triangle(&cut(&data("galaxies.csv"), 3), euclidean), true),
         "merged.csv" | "half-1.part" | "half-2.part" => merged(folder, &what),
         "genes.npy" => genes(&data("expression.csv"), &rows(&file("genes.npy"))),
+        "alike.csv" => alike(&data("expression.csv"), &cells(&file("alike.csv"))),
         "neighbours.npz" => neighbours(
             &cut(&data("galaxies.csv"), 3),
             &rows(Path::new(&format!("{}:values", file("neighbours.npz").display()))),
@@ -213,6 +215,26 @@ fn genes(all: &[Vec<f64>], got: &[Vec<f64>]) {
     for (i, j) in [(0, 1), (3, 7), (49, 20), (11, 11)] {
         let (a, b) = (centred(&all[i]), centred(&all[j]));
         near(got[i][j], 1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt(), "genes.npy");
+    }
+}
+
+fn alike(all: &[Vec<f64>], got: &[Vec<String>]) {
+    let centred: Vec<Vec<f64>> = all
+        .iter()
+        .map(|row| {
+            let mean = row.iter().sum::<f64>() / row.len() as f64;
+            let norm = row.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>().sqrt();
+            row.iter().map(|v| (v - mean) / norm).collect()
+        })
+        .collect();
+    let correlation = |i: usize, j: usize| centred[i].iter().zip(&centred[j]).map(|(a, b)| a * b).sum::<f64>();
+    let mut wanted: Vec<(f64, usize, usize)> =
+        (0..all.len()).flat_map(|j| (0..j).map(move |i| (i, j))).map(|(i, j)| (correlation(i, j), i, j)).collect();
+    wanted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    assert_eq!(got.len(), 10);
+    for (line, (value, i, j)) in got.iter().zip(wanted) {
+        assert_eq!((line[0].as_str(), line[1].as_str()), (&*i.to_string(), &*j.to_string()));
+        near(number(&line[2]), value, "alike.csv");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
-use crate::fold::{Axis, Closed, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::fold::{Axis, Closed, Dense, Fold, Histogram, Nearest, RowFold, RowOp, Select};
 use crate::hash::Hash;
 use crate::meaning::{Asked, meaning};
 use crate::pair::lower::Lowered;
@@ -295,8 +295,10 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
         }
     };
     match spec {
-        FoldSpec::Matrix {} => scalar_only("a matrix").map(|()| Fold::Matrix { root: 0 }),
-        FoldSpec::Condensed {} => scalar_only("a condensed matrix").map(|()| Fold::Condensed { root: 0 }),
+        FoldSpec::Matrix {} => scalar_only("a matrix").map(|()| Fold::Dense(Dense { root: 0, condensed: false })),
+        FoldSpec::Condensed {} => {
+            scalar_only("a condensed matrix").map(|()| Fold::Dense(Dense { root: 0, condensed: true }))
+        }
         FoldSpec::Reduce { op, along, .. } => {
             if width > 1 && !matches!(op, RowOp::Sum | RowOp::Mean) {
                 scalar_only("this operation")?;
@@ -320,6 +322,11 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
             let (id, squared) = formula.without_sqrt(0);
             let root = add_root(formula, id);
             Ok(Fold::Nearest(Nearest { root, k: *k, largest: largest.unwrap_or(false), squared }))
+        }
+        FoldSpec::Top(spec) => {
+            scalar_only("the best pairs")?;
+            let (id, squared) = formula.without_sqrt(0);
+            Ok(Fold::Top(spec.fold(add_root(formula, id), squared)?))
         }
         FoldSpec::Histogram { axes, closed, mean, .. } => {
             if axes.is_empty() || axes.len() > 3 {
@@ -522,8 +529,8 @@ fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Cells {
         FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Cells::Square,
         FoldSpec::Nearest { .. } => Cells::Ordered,
         FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Cells::Ordered,
-        FoldSpec::Condensed {} | FoldSpec::Histogram { .. } | FoldSpec::Select { .. } if symmetric => Cells::Triangle,
         FoldSpec::Condensed {} => Cells::Triangle,
-        _ => Cells::Ordered,
+        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) if symmetric => Cells::Triangle,
+        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) => Cells::Ordered,
     }
 }

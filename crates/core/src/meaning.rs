@@ -139,8 +139,10 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
 fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
     let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
     for (spec, fold) in problem.folds.iter().zip(folds) {
-        if let (FoldSpec::Nearest { largest: None, .. }, Fold::Nearest(nearest)) = (spec, fold) {
-            nearest.largest = similarity;
+        match (spec, fold) {
+            (FoldSpec::Nearest { largest: None, .. }, Fold::Nearest(nearest)) => nearest.largest = similarity,
+            (FoldSpec::Top(spec), Fold::Top(top)) if spec.largest.is_none() => top.largest = similarity,
+            _ => {}
         }
     }
 }

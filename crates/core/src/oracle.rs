@@ -11,7 +11,7 @@ use crate::problem::NanPolicy;
 /// What the oracle found.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// For every fold its state (matrices: [`State::Written`]).
+    /// For every fold its state (matrices: [`crate::fold::Written`]).
     pub states: Vec<State>,
     /// For every fold the matrix or condensed values (empty for the others).
     pub values: Vec<Vec<f64>>,
@@ -59,7 +59,7 @@ impl<'j> PairValues<'j> {
 /// `Request` when the space is too large to count.
 pub fn run(job: &Job) -> Result<Answer> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut states: Vec<State> = job.folds.iter().map(|f| f.identity(n, m)).collect();
+    let mut states: Vec<State> = job.folds.iter().map(|f| f.start(n, m)).collect();
     let mut values: Vec<Vec<f64>> = job.folds.iter().map(|f| vec![f64::NAN; dense_len(f, n, m)]).collect();
     let mut tally = Tally::default();
     let mut pair = PairValues::new(job);
@@ -76,8 +76,7 @@ pub fn run(job: &Job) -> Result<Answer> {
                     pair.get(i, j, &mut roots);
                     let fate = admit(job, &roots, i, j, &mut tally);
                     for (at, fold) in job.folds.iter().enumerate() {
-                        let dense = matches!(fold, Fold::Matrix { .. } | Fold::Condensed { .. });
-                        if fate == Fate::Far || (fate == Fate::Nan && !dense) {
+                        if fate == Fate::Far || (fate == Fate::Nan && !fold.is_dense()) {
                             continue;
                         }
                         if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
@@ -136,11 +135,7 @@ fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 
 }
 
 fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
-    match fold {
-        Fold::Matrix { .. } => n * m,
-        Fold::Condensed { .. } => n * n.saturating_sub(1) / 2,
-        _ => 0,
-    }
+    fold.dense().map_or(0, |f| f.shape(n, m).iter().product())
 }
 
 /// What happens to the values of a cell.
@@ -176,16 +171,14 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
 
 #[allow(clippy::too_many_arguments)]
 fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize, j: usize, roots: &[Vec<f64>]) {
-    let (n, m) = (job.space.n, job.space.m);
     let both = job.space.is_half() && i != j;
     match (fold, state) {
-        (Fold::Matrix { root }, _) => {
-            dense[i * m + j] = roots[*root][0];
-            if both {
-                dense[j * m + i] = roots[*root][0];
+        (Fold::Dense(f), _) => {
+            dense[f.place(&job.space, i, j)] = roots[f.root][0];
+            if both && f.is_mirrored(&job.space) {
+                dense[f.place(&job.space, j, i)] = roots[f.root][0];
             }
         }
-        (Fold::Condensed { root }, _) => dense[n * i - i * (i + 1) / 2 + j - i - 1] = roots[*root][0],
         (Fold::Nearest(f), State::Nearest(s)) => {
             s.absorb(f, i, j, &roots[f.root]);
             if both {
@@ -193,6 +186,8 @@ fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize
             }
         }
         (Fold::Histogram(f), State::Histogram(s)) => s.absorb(f, i, j, |r| roots[r][0]),
+        // All pairs are kept, and sorted in the end.
+        (Fold::Top(f), State::Top(s)) => s.push(f, roots[f.root][0], i, j),
         (Fold::Extremes(f), State::Extremes(s)) => {
             f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
         }

@@ -1,8 +1,8 @@
-//! A problem as data: what is asked, with inputs by name, never the data themselves (DESIGN 2). Numbers keep their bits in every
+//! A problem as data: what is asked, with inputs by name, never the data themselves. Numbers keep their bits in every
 //! text; JSON, which has none that are not finite, has the texts "inf", "-inf" and "nan".
 
 use crate::fold::rows::Along;
-use crate::fold::{Closed, RowOp, SelectKind};
+use crate::fold::{Closed, RowOp, SelectKind, TopSpec};
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
@@ -214,6 +214,8 @@ pub enum FoldSpec {
         #[serde(default)]
         mean: bool,
     },
+    /// The k best pairs of all.
+    Top(TopSpec),
     /// The cells where a predicate holds.
     Select {
         /// A formula that is a truth value.

@@ -12,7 +12,7 @@ use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
 use crate::twin::maps;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
-use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::fold::{Fold, State, Tally, Written};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
@@ -45,7 +45,7 @@ struct Pass {
 /// Whether `job` is one matrix of numbers.
 pub fn is_dense(job: &Job) -> bool {
     let number = match job.folds.as_slice() {
-        [Fold::Matrix { root } | Fold::Condensed { root }] => job.low.formula.width(*root, job.low.dim) == 1,
+        [Fold::Dense(f)] => job.low.formula.width(f.root, job.low.dim) == 1,
         _ => false,
     };
     number && job.near_root.is_none() && job.nan != NanPolicy::Skip
@@ -63,7 +63,7 @@ pub fn half(plan: &Plan) -> Option<Half> {
 }
 
 fn is_mirrored(job: &Job) -> bool {
-    job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. })
+    job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space))
 }
 
 /// `placing`, where blocks find tiles.
@@ -117,7 +117,7 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
 /// `Request` for settings that make no sense.
 pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
     let root = match job.folds.as_slice() {
-        [Fold::Matrix { root } | Fold::Condensed { root }] => *root,
+        [Fold::Dense(f)] => f.root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
     let triangle = if job.space.is_half() { Some(Placing::of(plan)?) } else { None };
@@ -188,12 +188,13 @@ impl<'j> Dense<'j> {
         if let Some(made) = before {
             self.bring::<T>(device, made, put)?;
         }
-        Ok(Part { states: vec![State::Written], tally })
+        Ok(Part { states: vec![State::Dense(Written)], tally })
     }
     /// Brings a tile home by groups of rows.
     fn bring<T: Number>(&self, device: &Device, (tile, room, mark): Made<'_>, put: &Put<'_>) -> Result<()> {
         let turned = Tile { rows: tile.cols.clone(), cols: tile.rows.clone() };
-        let mirror = room.1.iter().filter(|_| matches!(self.job.folds[0], Fold::Matrix { .. })).map(|m| (&turned, m));
+        let condensed = self.job.folds[0].dense().is_some_and(|f| f.condensed);
+        let mirror = room.1.iter().filter(|_| !condensed).map(|m| (&turned, m));
         for (tile, memory) in [(tile, &room.0)].into_iter().chain(mirror) {
             let (r, c) = (tile.rows.len(), tile.cols.len());
             let group = (PIECE / size_of::<T>() / c.max(1)).max(1);
@@ -271,27 +272,20 @@ impl<'j> Dense<'j> {
     /// Puts whole rows of a tile, from row `first` on.
     fn put_rows<T: Number>(&self, tile: &Tile, first: usize, items: &[T], put: &Put<'_>) -> Result<()> {
         let job = self.job;
-        let (n, m, cols) = (job.space.n, job.space.m, &tile.cols);
+        let Some(fold) = job.folds[0].dense() else { return Err(Error::internal("a matrix without its fold")) };
+        let cols = &tile.cols;
         let hollow = matches!(job.space.cells, Cells::Triangle | Cells::Ordered);
         items.par_chunks(cols.len().max(1)).enumerate().try_for_each(|(at, line)| {
             let i = first + at;
-            match job.folds[0] {
-                Fold::Condensed { .. } => {
-                    let from = (i + 1).clamp(cols.start, cols.end);
-                    let line = &line[from - cols.start..];
-                    if line.is_empty() {
-                        return Ok(());
-                    }
-                    put(0, n * i - i * (i + 1) / 2 + from - i - 1, T::values(line))
-                }
-                _ => {
-                    put(0, i * m + cols.start, T::values(line))?;
-                    if hollow && cols.contains(&i) {
-                        put(0, i * m + i, T::values(&[T::NAN]))?;
-                    }
-                    Ok(())
-                }
+            let from = if fold.condensed { (i + 1).clamp(cols.start, cols.end) } else { cols.start };
+            let line = &line[from - cols.start..];
+            if !line.is_empty() {
+                put(0, fold.place(&job.space, i, from), T::values(line))?;
             }
+            if !fold.condensed && hollow && cols.contains(&i) {
+                put(0, fold.place(&job.space, i, i), T::values(&[T::NAN]))?;
+            }
+            Ok(())
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::rows::{Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
 use std::ops::Range;
 use std::sync::Mutex;
-use zipfold_core::fold::{BLOCK, Fold, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, State, Tally, Value};
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
 use zipfold_plan::{Plan, Tile};
@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 /// Numbers that devices compute.
-pub trait Number: Plain + Default + Send + Sync {
+pub trait Number: Plain + Default + Send + Sync + Value {
     /// Not a number.
     const NAN: Self;
     /// Widened.
@@ -81,6 +81,10 @@ impl<T: Number> Rectangle<T> {
     /// Number `part` of cell (i, j), widened.
     pub fn at(&self, part: usize, i: usize, j: usize) -> f64 {
         self.items[self.place(part, i, j)].wide()
+    }
+    /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell are.
+    pub fn numbers(&self, i: usize, j: usize) -> (&[T], usize) {
+        (&self.items[self.place(0, i, j)..], self.rows.len() * self.cols.len())
     }
     /// Number `part` of the cells of row `i` in `run`.
     pub fn run(&self, part: usize, i: usize, run: &Range<usize>) -> &[T] {
@@ -149,7 +153,7 @@ impl<'j> Engine<'j> {
     }
     /// Whether `job` is folded on the device; otherwise the device computes values and the host folds them.
     pub fn folds_on_device(job: &Job) -> bool {
-        points::folds(job) || job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+        points::folds(job) || job.folds.iter().all(Fold::is_dense)
     }
     /// The facts of the device.
     pub fn facts(&self) -> &Facts {

@@ -2,12 +2,12 @@
 
 use crate::engine::{Number, Part, Put, Rectangle};
 use std::ops::Range;
-use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
-use zipfold_core::fold::runs::{Run, by_number};
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowFold, RowPiece, SelectKind, SelectState, State, Tally};
+use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
+use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Job, Result};
 use zipfold_plan::Tile;
+use zipfold_plan::tiles::credited;
 
 /// Pieces of one block, by fold: credited to its rows, and to its columns.
 type Pieces = Vec<Option<[RowPiece; 2]>>;
@@ -20,26 +20,26 @@ pub struct Host<'j> {
     /// First part of every root in a rectangle, and one past the last.
     parts: Vec<usize>,
     made: Vec<Made>,
+    /// Values in double precision, as folds take them.
+    wide: [f64; BLOCK],
 }
 
 impl<'j> Host<'j> {
     /// No value yet, for consecutive `tiles`.
     pub fn new(job: &'j Job, tiles: &[Tile]) -> Self {
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let cols = tiles.iter().map(|t| t.cols.end).max().unwrap_or(0);
-        let high = if job.space.is_half() { end.max(cols) } else { end };
-        let state = |f: &Fold| match f {
-            Fold::Rows(_) => State::Rows(RowState::part()),
-            Fold::Nearest(_) => State::Nearest(NearestState::part(start, high - start)),
-            Fold::Select(f) => State::Select(SelectState::part(f, start, high - start)),
-            other => other.identity(0, 0),
-        };
+        let credited = credited(&job.space, tiles);
         let mut parts = vec![0];
         for root in 0..job.low.formula.roots.len() {
             parts.push(parts[root] + job.low.formula.width(root, job.low.dim));
         }
-        Host { job, states: job.folds.iter().map(state).collect(), tally: Tally::default(), parts, made: vec![] }
+        Host {
+            job,
+            states: job.folds.iter().map(|fold| fold.part(&credited)).collect(),
+            tally: Tally::default(),
+            parts,
+            made: vec![],
+            wide: [0.0; BLOCK],
+        }
     }
     /// The states.
     pub fn finish(self) -> Part {
@@ -93,8 +93,9 @@ impl<'j> Host<'j> {
         if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
-        let mut matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
-        matrices.try_for_each(|(at, _)| put(at, i * job.space.m + i, T::values(&[T::NAN])))
+        let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
+        let mut matrices = dense.filter(|(_, f)| !f.condensed);
+        matrices.try_for_each(|(at, f)| put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
         let near = self.job.near_root.zip(self.job.space.near_square());
@@ -102,21 +103,17 @@ impl<'j> Host<'j> {
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense<T: Number>(&self, r: &Rectangle<T>, i: usize, run: &Range<usize>, put: &Put<'_>) -> Result<()> {
-        let (job, n) = (self.job, self.job.space.n);
+        let job = self.job;
         for (at, fold) in job.folds.iter().enumerate() {
-            let (root, offset) = match fold {
-                Fold::Matrix { root } => (*root, i * job.space.m + run.start),
-                Fold::Condensed { root } => (*root, n * i - i * (i + 1) / 2 + run.start - i - 1),
-                _ => continue,
-            };
-            let mut line = r.run(self.parts[root], i, run).to_vec();
+            let Some(f) = fold.dense() else { continue };
+            let mut line = r.run(self.parts[f.root], i, run).to_vec();
             if job.near_root.is_some() {
                 line.iter_mut().zip(run.clone()).filter(|(_, j)| self.is_far(r, i, *j)).for_each(|(v, _)| *v = T::NAN);
             }
-            put(at, offset, T::values(&line))?;
-            if matches!(fold, Fold::Matrix { .. }) && job.space.is_half() {
+            put(at, f.place(&job.space, i, run.start), T::values(&line))?;
+            if f.is_mirrored(&job.space) {
                 for (v, j) in line.iter().zip(run.clone()).filter(|(_, j)| *j != i) {
-                    put(at, j * job.space.m + i, T::values(std::slice::from_ref(v)))?;
+                    put(at, f.place(&job.space, j, i), T::values(std::slice::from_ref(v)))?;
                 }
             }
         }
@@ -154,66 +151,17 @@ impl<'j> Host<'j> {
         }
     }
     fn absorb<T: Number>(&mut self, r: &Rectangle<T>, i: usize, run: &Range<usize>, pieces: &mut Pieces) {
-        let (job, parts) = (self.job, &self.parts);
+        let job = self.job;
         let half = job.space.is_half();
-        for (at, fold) in job.folds.iter().enumerate() {
-            match (fold, &mut self.states[at], &mut pieces[at]) {
-                (Fold::Rows(f), _, Some(pieces)) => credit_rows(job, f, pieces, r, parts[f.root], i, run),
-                (Fold::Nearest(f), State::Nearest(s), _) => {
-                    for j in run.clone() {
-                        let v = r.at(parts[f.root], i, j);
-                        s.absorb(f, i, j, &[v]);
-                        if half && i != j {
-                            s.absorb(f, j, i, &[v]);
-                        }
-                    }
-                }
-                (Fold::Histogram(f), State::Histogram(s), _) => {
-                    run.clone().for_each(|j| s.absorb(f, i, j, |root| r.at(parts[root], i, j)));
-                }
-                (Fold::Extremes(f), State::Extremes(s), _) => {
-                    for (at, root) in f.roots.iter().enumerate() {
-                        run.clone().for_each(|j| s.absorb(at, &[r.at(parts[*root], i, j)]));
-                    }
-                }
-                (Fold::Select(f), State::Select(s), _) => {
-                    for j in run.clone().filter(|j| r.at(parts[f.root], i, *j) != 0.0) {
-                        s.absorb(f, i, j, f.value.map(|v| r.at(parts[v], i, j)));
-                        if half && f.kind != SelectKind::Inner {
-                            s.absorb(f, j, i, None);
-                        }
-                    }
-                }
-                _ => {}
-            }
+        let (values, stride) = r.numbers(i, run.start);
+        let line = Line { row: i, first: run.start, len: run.len(), half, values, stride, firsts: &self.parts };
+        for ((fold, state), pieces) in job.folds.iter().zip(&mut self.states).zip(pieces) {
+            let mut weights = vec![];
+            let weights = match fold {
+                Fold::Rows(f) if half || f.along != Along::Column => runs::weights(f, run, &mut weights),
+                _ => (&[][..], BLOCK),
+            };
+            fold.absorb(state, &line, Lent { pieces: pieces.as_mut(), weights, wide: &mut self.wide });
         }
     }
-}
-
-/// Credits a run of values to the row (and, in half spaces or along columns, to the columns).
-fn credit_rows<T: Number>(
-    job: &Job,
-    f: &RowFold,
-    pieces: &mut [RowPiece; 2],
-    r: &Rectangle<T>,
-    part: usize,
-    i: usize,
-    run: &Range<usize>,
-) {
-    let half = job.space.is_half();
-    let values: Vec<f64> = (0..f.width).flat_map(|p| run.clone().map(move |j| r.at(part + p, i, j))).collect();
-    let mut weights = vec![];
-    if half || f.along != Along::Column {
-        by_number(f, run, &mut weights);
-    }
-    let run = Run {
-        row: i,
-        first: run.start,
-        len: run.len(),
-        values: &values,
-        stride: run.len(),
-        weights: &weights,
-        apart: BLOCK,
-    };
-    run.credit(f, half, pieces);
 }

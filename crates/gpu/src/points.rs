@@ -22,6 +22,7 @@ use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
 use zipfold_plan::sweep as tree;
+use zipfold_plan::tiles::credited;
 use zipfold_plan::{Plan, Tile};
 
 /// Slots of a page of matches.
@@ -114,7 +115,7 @@ impl<'j> Points<'j> {
     /// # Errors
     /// Those of the device.
     pub fn run(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile]) -> Result<Part> {
-        let mut state = self.identity(tiles);
+        let mut state = self.job.folds[0].part(&credited(&self.job.space, tiles));
         let mut tally = Tally::default();
         rows.each(device, tiles, &mut |tile, loaded| {
             // The side of columns first: their pieces precede those of rows.
@@ -128,19 +129,6 @@ impl<'j> Points<'j> {
             Ok(())
         })?;
         Ok(Part { states: vec![state], tally })
-    }
-    fn identity(&self, tiles: &[Tile]) -> State {
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let cols = tiles.iter().map(|t| t.cols.end).max().unwrap_or(0);
-        let high = if self.job.space.is_half() { end.max(cols) } else { end };
-        match &self.job.folds[0] {
-            Fold::Rows(_) => State::Rows(RowState::part()),
-            Fold::Nearest(_) => State::Nearest(NearestState::part(start, high - start)),
-            Fold::Select(f) => State::Select(SelectState::part(f, start, high - start)),
-            Fold::Histogram(f) => State::Histogram(HistogramState::new(f)),
-            other => other.identity(0, 0),
-        }
     }
     fn sweep(&self, device: &Device, loaded: &Loaded, pass: &Pass, tile: &Tile, state: &mut State) -> Result<Tally> {
         let job = self.job;

@@ -1,4 +1,4 @@
-//! Readers and writers of zipfold: the only crate that opens files.
+//! Readers and writers of zipfold: inputs and outputs are opened here alone.
 //!
 //! Any bytes give data or an error that names the file, the position, what is wrong, the limit and a remedy; never a
 //! panic, and never an allocation larger than the data. Sizes that a file declares are checked against its real bytes

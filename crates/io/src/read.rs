@@ -234,7 +234,7 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
             Some(Err(e)) => Err(e),
             Some(Ok(_)) => Err(Error::request("the file holds several frames, a table is one")
                 .at(source.name())
-                .remedy(format!("{}:0 for the first frame; `zipfold rdf` reads all of them", source.name()))),
+                .remedy(format!("{}:0 for the first frame, :1 for the next", source.name()))),
         };
     };
     let number: usize = member.parse().map_err(|_| {

@@ -9,7 +9,7 @@ use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
-use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Choices made by hand: `--set key=value`.
@@ -212,13 +212,9 @@ fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
 /// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and extremes always in f64,
 /// exactly. Sums are kept in f64 in any case.
 fn precision(job: &Job) -> Precision {
-    let rounded = |f: &Fold| match f {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => true,
-        Fold::Rows(f) => matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax),
-        _ => false,
-    };
+    let rounded = job.folds.iter().all(|fold| fold.traits().rounds);
     // A cut-off decides in f64, like every predicate.
-    if job.folds.iter().all(rounded) && job.near_root.is_none() { job.precision } else { Precision::F64 }
+    if rounded && job.near_root.is_none() { job.precision } else { Precision::F64 }
 }
 
 fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
@@ -248,8 +244,8 @@ fn tiling(
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }
-    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
-    let mirrored = job.space.is_half() && job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. }));
+    let dense = job.folds.iter().all(Fold::is_dense);
+    let mirrored = job.folds.iter().filter_map(Fold::dense).any(|f| f.is_mirrored(&job.space));
     let (rows, wide) = match (dense, mirrored) {
         // Whole rows follow each other in a file.
         (true, false) => {
@@ -283,7 +279,7 @@ fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<
     if let Some(by_hand) = number(settings, "unit")? {
         return Ok(by_hand);
     }
-    let state: u64 = job.folds.iter().filter(|f| matches!(f, Fold::Histogram(_))).map(|f| f.bytes(0, 0)).sum();
+    let state: u64 = job.folds.iter().filter(|f| f.traits().fixed_size).map(|f| f.bytes(0, 0)).sum();
     let (counters, cells) = (state / 8, job.space.size()?);
     // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
     let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
@@ -294,25 +290,12 @@ fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<
 }
 
 fn fold_operations(job: &Job) -> f64 {
-    let one = |f: &Fold| match f {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => 1.0,
-        Fold::Rows(_) => 4.0,
-        Fold::Nearest(_) => 4.0,
-        Fold::Histogram(h) => 24.0 * h.axes.len() as f64,
-        Fold::Extremes(f) => 2.0 * f.roots.len() as f64,
-        Fold::Select(_) => 3.0,
-    };
-    job.folds.iter().map(one).sum()
+    job.folds.iter().map(|fold| fold.traits().operations).sum()
 }
 
 /// Bytes of a dense result.
 pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64 {
-    let (n, m, bytes) = (n as u64, m as u64, precision.bytes() as u64);
-    match fold {
-        Fold::Matrix { .. } => n.saturating_mul(m).saturating_mul(bytes),
-        Fold::Condensed { .. } => n.saturating_mul(n.saturating_sub(1)).saturating_mul(bytes) / 2,
-        _ => 0,
-    }
+    fold.dense().map_or(0, |f| f.elements(n, m).saturating_mul(precision.bytes() as u64))
 }
 
 /// Bytes of hoisted rows and of what the threads hold.
@@ -323,9 +306,9 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     // With bounds a tile may have all rows, and threads hold none of them.
     let tile = if prune.is_on() { 0 } else { (tiling.rows + tiling.cols) as u64 * 64 };
-    let dense = |f: &&Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
     // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
-    let gathered = 3 * job.folds.iter().filter(dense).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
+    let gathered =
+        3 * job.folds.iter().filter(|f| f.is_dense()).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
     let (x, y) = (side(0, job.space.n), side(1, job.space.m));
     if prune.mesh.is_some() {
         // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.

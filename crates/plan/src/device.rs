@@ -177,11 +177,11 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
 const HOST_SIDE: usize = 1024;
 
 fn is_dense(job: &Job) -> bool {
-    job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+    job.folds.iter().any(Fold::is_dense)
 }
 
 fn is_only_dense(job: &Job) -> bool {
-    job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }))
+    job.folds.iter().all(Fold::is_dense)
 }
 
 /// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its device.

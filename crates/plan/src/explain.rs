@@ -12,7 +12,7 @@ const TOLD: f64 = 0.01;
 pub fn explain(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
-        format!("keeps      {}", job.folds.iter().map(kept).collect::<Vec<_>>().join("; ")),
+        format!("keeps      {}", job.folds.iter().map(Fold::describe).collect::<Vec<_>>().join("; ")),
         format!("computes   {}", computes(plan)),
         format!("pruning    {}", pruning(job, plan)),
         format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
@@ -114,20 +114,6 @@ fn pairs(job: &Job, plan: &Plan) -> String {
     };
     let near = job.space.near.map_or_else(String::new, |near| format!(", at most {near} apart"));
     format!("{}: {which}, {numbers} a row{near}", figures::grouped(plan.cells))
-}
-
-fn kept(fold: &Fold) -> String {
-    match fold {
-        Fold::Matrix { .. } => "the matrix".into(),
-        Fold::Condensed { .. } => "the values of i < j in SciPy's order".into(),
-        Fold::Rows(f) => format!("{:?} by {:?}", f.op, f.along).to_lowercase(),
-        Fold::Nearest(f) => format!("the {} {} of every row", f.k, if f.largest { "largest" } else { "nearest" }),
-        Fold::Histogram(f) => {
-            format!("counts in {} bins", f.axes.iter().map(|a| a.bins().to_string()).collect::<Vec<_>>().join(" × "))
-        }
-        Fold::Extremes(_) => "the least and the largest value".into(),
-        Fold::Select(_) => "the pairs where the condition holds".into(),
-    }
 }
 
 /// `on cpu, 2 threads, avx512, double precision`.

@@ -126,7 +126,7 @@ pub fn input(job: &Job, settings: &Settings) -> Result<Option<Half>> {
 /// Whether `job` is a matrix whose one reduction is an inner product of a vector of x and one of y.
 fn is_product(job: &Job) -> bool {
     let low = &job.low;
-    let matrix = matches!(job.folds.as_slice(), [Fold::Matrix { root } | Fold::Condensed { root }] if low.formula.width(*root, low.dim) == 1);
+    let matrix = matches!(job.folds.as_slice(), [Fold::Dense(f)] if low.formula.width(f.root, low.dim) == 1);
     let one = low.stages.len() == 1 && low.stages[0].reduces.len() == 1 && low.stages[0].scalars.is_empty();
     let plain = low.dim >= 8 && !low.periodic && low.vector_tail.is_empty() && low.streams.iter().all(|s| s.len() == 1);
     matrix && one && plain && low.zip_form(low.stages[0].reduces[0]).is_some_and(|(form, ..)| form == ZipForm::Dot)

@@ -33,19 +33,18 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
     let lanes = if job.precision == Precision::F32 { LANES } else { LANES / 2.0 };
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let cell = match job.folds.first() {
-        Some(Fold::Matrix { .. } | Fold::Condensed { .. }) => matrix_operations(job, plan),
+        Some(Fold::Dense(_)) => matrix_operations(job, plan),
         _ if takes_tiles(job, plan) => tiled_operations(job),
         _ => sweep_operations(job, plan),
     };
     let lists: f64 = job.folds.iter().map(|f| list_cycles(f, job, facts, takes_tiles(job, plan))).sum();
-    let beside =
-        if job.folds.iter().any(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. })) { 0.0 } else { BESIDE };
+    let beside = if job.folds.iter().any(Fold::is_dense) { 0.0 } else { BESIDE };
     (plan.cells as f64 * cell / lanes + lists) / cycles + beside
 }
 
 /// Operations of a cell of a matrix.
 fn matrix_operations(job: &Job, plan: &Plan) -> f64 {
-    let mirrored = job.space.is_half() && matches!(job.folds[0], Fold::Matrix { .. });
+    let mirrored = job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space));
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
     if plan.choices.get("dense.input").is_some_and(|v| v != "f32") {

@@ -1,4 +1,4 @@
-//! Whether bounds may leave pairs out, and whether that pays (DESIGN 6.1).
+//! Whether bounds may leave pairs out, and whether that pays.
 
 mod estimate;
 mod grid;
@@ -13,8 +13,7 @@ pub use reach::reach;
 use crate::choose::Settings;
 use crate::cost;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, RowFold, RowOp, SelectKind};
+use zipfold_core::fold::Fold;
 use zipfold_core::pair::Shape;
 use zipfold_core::{Cells, Error, Job, Result, Space};
 
@@ -86,13 +85,13 @@ pub fn mode(job: &Job) -> Option<Mode> {
     let rows = [job.space.n, job.space.m];
     let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
     let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
-    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(order_free)) {
+    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(|fold| fold.traits().bounded)) {
         return None;
     }
     if !job.space.is_half() {
         return Some(Mode::Once);
     }
-    let by_row = job.folds.iter().filter(|f| credits_rows(f)).count();
+    let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
     match by_row {
         0 => Some(Mode::Once),
         all if all == job.folds.len() => Some(Mode::Doubled),
@@ -113,26 +112,7 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
 
 /// Whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
 pub fn takes_boxes(job: &Job) -> bool {
-    job.folds.iter().all(order_free)
-}
-
-/// Whether the answer of a fold is the same in any order of pairs.
-fn order_free(fold: &Fold) -> bool {
-    let best = |f: &RowFold| matches!(f.op, RowOp::Count | RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax);
-    match fold {
-        Fold::Histogram(_) | Fold::Select(_) | Fold::Nearest(_) | Fold::Extremes(_) => true,
-        Fold::Rows(f) => best(f) && f.along != Along::Column && f.width == 1,
-        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
-    }
-}
-
-fn credits_rows(fold: &Fold) -> bool {
-    match fold {
-        Fold::Select(f) => f.kind != SelectKind::Inner,
-        Fold::Rows(f) => !f.once,
-        Fold::Nearest(_) => true,
-        _ => false,
-    }
+    job.folds.iter().all(|fold| fold.traits().bounded)
 }
 
 /// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it pays.

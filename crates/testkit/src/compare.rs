@@ -36,8 +36,15 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
             flat.extend(s.matched.iter().map(|m| f64::from(u8::from(*m))));
             vec![("values", flat), ("kept", s.values)]
         }
-        _ => vec![],
+        (fold, state) => lines(fold, state),
     }
+}
+
+/// The numbers of an answer that is a table, line by line; its columns do not depend on the number of rows.
+fn lines(fold: &Fold, state: &State) -> Numbers {
+    let Some(answer) = fold.columns(state, 0, 0) else { return vec![] };
+    let columns: Vec<_> = answer.columns.iter().map(|column| answer.all(column)).collect();
+    vec![("values", (0..answer.lines()).flat_map(|line| columns.iter().map(move |c| c.get(line))).collect())]
 }
 
 /// The numbers of what a run gave for a fold.

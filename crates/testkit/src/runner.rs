@@ -59,7 +59,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
 /// The numbers of every fold, by the oracle.
 pub fn numbers(job: &Job, answer: &Answer) -> Vec<Numbers> {
     let one = |(at, fold): (usize, &Fold)| match fold {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => vec![("values", answer.values[at].clone())],
+        Fold::Dense(_) => vec![("values", answer.values[at].clone())],
         _ => of_state(fold, &answer.states[at]),
     };
     job.folds.iter().enumerate().map(one).collect()
@@ -165,7 +165,7 @@ fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<St
 
 /// How values in single precision are bounded: named metrics have a scale, and matrices alone are computed so.
 fn bound(problem: &Problem, job: &Job) -> Option<Scale> {
-    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let dense = job.folds.iter().all(Fold::is_dense);
     let named = named::find(problem.pair.metric.as_deref()?)?;
     (dense && problem.cell.is_none() && problem.nan != NanPolicy::Skip).then_some(named.scale)
 }

@@ -105,7 +105,7 @@ pub fn required(wanted: Wanted) -> Result<gpu::Device> {
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.
 fn unsuited(job: &Job) -> Option<&'static str> {
     let decides = |f: &Fold| match f {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
+        Fold::Dense(_) => false,
         Fold::Rows(f) => !matches!(f.op, zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean),
         _ => true,
     };

@@ -1,7 +1,6 @@
 //! What decides an answer and its bits, as one key by parts: partial results go together where these are the same.
 
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::{Error, Hash, Job, Precision, Problem};
 use zipfold_plan::Plan;
 
@@ -31,10 +30,10 @@ impl Identity {
         Identity([
             hash(|h| h.table(&job.x)),
             hash(|h| job.y.iter().for_each(|y| h.table(y))),
-            hash(|h| job.folds.iter().for_each(|fold| weights(h, fold))),
+            hash(|h| job.folds.iter().for_each(|fold| fold.identify_weights(h))),
             hash(|h| h.text(&serde_json::to_string(problem).unwrap_or_default())),
             hash(|h| formula(h, job)),
-            hash(|h| job.folds.iter().for_each(|fold| kept(h, fold))),
+            hash(|h| job.folds.iter().for_each(|fold| fold.identify(h))),
             hash(|h| h.text(&format!("{:?} {}", plan.tiling, plan.prune.rows()))),
             hash(|h| h.text(&format!("{:?}", plan.precision))),
             hash(|h| h.text(&arithmetic(job, plan))),
@@ -75,39 +74,9 @@ fn formula(hash: &mut Hash, job: &Job) {
     hash.text(&format!("{:?} {near:?} {:?} {:?} {:?}", job.space, job.near_root, job.nan, job.cell));
 }
 
-/// What a fold keeps, edges to the bit.
-fn kept(hash: &mut Hash, fold: &Fold) {
-    match fold {
-        Fold::Histogram(h) => {
-            hash.text(&format!("histogram {:?} {} {}", h.closed, h.mean, h.weights.is_some()));
-            for axis in &h.axes {
-                hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
-                hash.doubles(&axis.edges);
-                hash.doubles(&axis.compared);
-            }
-        }
-        Fold::Rows(f) => hash.text(&format!("rows {} {} {:?} {:?} {}", f.root, f.width, f.op, f.along, f.weight_width)),
-        other => hash.text(&format!("{other:?}")),
-    }
-}
-
-fn weights(hash: &mut Hash, fold: &Fold) {
-    match fold {
-        Fold::Histogram(h) => h.weights.iter().flatten().for_each(|w| hash.doubles(w)),
-        Fold::Rows(f) => f.weights.iter().for_each(|w| hash.doubles(w)),
-        _ => {}
-    }
-    hash.word(1);
-}
-
 /// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of a device.
 fn arithmetic(job: &Job, plan: &Plan) -> String {
-    let decides = |f: &Fold| match f {
-        Fold::Matrix { .. } | Fold::Condensed { .. } => false,
-        Fold::Rows(f) => !matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax),
-        _ => true,
-    };
     let single = plan.precision == Precision::F32;
-    let device = (!job.folds.iter().all(decides)).then_some(&plan.backend);
+    let device = job.folds.iter().any(|fold| fold.traits().rounds).then_some(&plan.backend);
     format!("{device:?} {:?}", single.then_some((plan.isa, &plan.family)))
 }

@@ -69,19 +69,14 @@ pub(crate) struct Run<'a> {
 
 /// Elements of the result of a dense fold; none of others.
 fn shape(job: &Job, fold: &Fold) -> Option<Vec<usize>> {
-    let (n, m) = (job.space.n, job.space.m);
-    match fold {
-        Fold::Matrix { .. } => Some(vec![n, m]),
-        Fold::Condensed { .. } => Some(vec![n * n.saturating_sub(1) / 2]),
-        _ => None,
-    }
+    fold.dense().map(|f| f.shape(job.space.n, job.space.m))
 }
 
 /// The runs of elements (first, how many) of a dense fold that `tile` gives, in one order.
 fn runs(job: &Job, fold: &Fold, tile: &Tile, each: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()> {
     let (n, m, Tile { rows, cols }) = (job.space.n, job.space.m, tile);
     let mut some = |at: usize, len: usize| if len > 0 { each(at, len) } else { Ok(()) };
-    if let Fold::Condensed { .. } = fold {
+    if fold.dense().is_some_and(|f| f.condensed) {
         return rows.clone().try_for_each(|i| {
             let from = (i + 1).clamp(cols.start, cols.end);
             some((n * i + from).saturating_sub(i * (i + 1) / 2 + i + 1), cols.end - from)

@@ -16,8 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold_core::advice::advice;
 use zipfold_core::describe::{Data, describe_until};
-use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
+use zipfold_core::fold::{Axis, Columns, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_cpu::pairs::{Sink, UnitState};
@@ -116,6 +115,23 @@ pub enum Output {
     Stored,
     /// A state to finish.
     State(State),
+}
+
+impl Output {
+    /// The answer of `fold` over `n` × `m` rows as columns; none of what is stored elsewhere.
+    ///
+    /// # Errors
+    /// `Internal` where the state is that of another fold.
+    pub fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
+        let columns = match (self, fold) {
+            (Output::Stored, _) => return Ok(None),
+            (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
+            (Output::F64(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
+            (Output::State(state), _) => fold.columns(state, n, m),
+            (Output::F32(_) | Output::F64(_), _) => None,
+        };
+        columns.map(Some).ok_or_else(|| Error::internal("a fold and its answer do not belong together"))
+    }
 }
 
 /// What a run gives.
@@ -301,7 +317,7 @@ fn reserve(
             held.push(options.budget.reserve(edges, "the edges of the bins")?);
         }
         match fold {
-            Fold::Histogram(_) => counters = counters.saturating_add(fold.bytes(n, m)),
+            _ if fold.traits().fixed_size => counters = counters.saturating_add(fold.bytes(n, m)),
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
     }
@@ -335,8 +351,8 @@ fn cells(job: &Job, tiles: &[Tile]) -> u64 {
 fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     let start = |f: &Fold| match f {
         // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
-        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => State::Rows(RowState::part()),
-        other => other.identity(job.space.n, job.space.m),
+        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => f.part(&(0..job.space.n)),
+        _ => f.start(job.space.n, job.space.m),
     };
     job.folds.iter().map(start).collect()
 }
@@ -463,7 +479,7 @@ fn conservation(job: &Job, merged: &Partial) -> Result<()> {
 }
 
 fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
-    let dense = job.folds.iter().all(|f| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. }));
+    let dense = job.folds.iter().all(Fold::is_dense);
     match tally.first_nan {
         Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
             let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))

@@ -74,7 +74,7 @@ pub fn merge(
     }
     let bytes = job.folds.iter().map(|fold| fold.bytes(n, m)).fold(0, u64::saturating_add);
     let _held = options.budget.reserve(bytes, "the merged result")?;
-    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.identity(n, m)).collect());
+    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.start(n, m)).collect());
     for (_, part) in parts {
         for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
             fold.merge(into, from);

@@ -1,12 +1,58 @@
 //! The least and the largest value of some roots over all cells: the range of a histogram that was given none.
 
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use crate::hash::Hash;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A fold that finds extremes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extremes {
     /// Which roots.
     pub roots: Vec<usize>,
+}
+
+impl Accumulate for Extremes {
+    type State = ExtremesState;
+
+    fn traits(&self) -> Traits {
+        Traits { bounded: true, operations: 2.0 * self.roots.len() as f64, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        self.roots.iter().any(|root| test(*root))
+    }
+    fn start(&self, _: usize, _: usize) -> ExtremesState {
+        ExtremesState::new(self)
+    }
+    fn part(&self, _: &Range<usize>) -> ExtremesState {
+        ExtremesState::new(self)
+    }
+    fn bytes(&self, _: usize, _: usize) -> u64 {
+        self.roots.len() as u64 * 16
+    }
+    fn takes(&self, state: &ExtremesState, _: usize, _: usize) -> bool {
+        state.ends.len() == self.roots.len()
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut ExtremesState, line: &Line<'_, T>, lent: Lent<'_>) {
+        for (at, root) in self.roots.iter().enumerate() {
+            state.absorb(at, line.widened(*root, lent.wide));
+        }
+    }
+    fn merge(&self, into: &mut ExtremesState, from: ExtremesState) {
+        into.merge(&from);
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{self:?}"));
+    }
+    fn columns<'a>(&'a self, state: &'a ExtremesState, _: usize, _: usize) -> Columns<'a> {
+        let end = |at: usize| state.ends.iter().map(|ends| ends[at]).collect::<Vec<f64>>();
+        let columns = [("least", end(0)), ("largest", end(1))].map(|(name, end)| Column::new(name, Role::Value, end));
+        Columns::new(Layout::Table, vec![self.roots.len()], columns.into())
+    }
+    fn describe(&self) -> String {
+        "the least and the largest value".into()
+    }
 }
 
 /// The least and the largest value by root, of those that are numbers; ∞ and −∞ where there is none.

@@ -4,10 +4,13 @@
 use super::BLOCK;
 use super::finder::Finder;
 use super::scale::{Scale, lowest_digit};
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
 use crate::error::{Error, Result};
+use crate::hash::Hash;
 use crate::number::least_square;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What happens to a value equal to the last edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -261,6 +264,14 @@ impl Histogram {
         }
         counts[self.cells() - 1] = outside;
     }
+    /// The cells of the grid that are bins, neither under nor over on any axis, the last axis fastest.
+    pub fn inner_cells(&self) -> Vec<usize> {
+        let outer = |cells: Vec<usize>, axis: &Axis| {
+            let width = axis.bins() + 2;
+            cells.iter().flat_map(|cell| (1..=axis.bins()).map(move |place| cell * width + place)).collect()
+        };
+        self.axes.iter().fold(vec![0], outer)
+    }
     /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
     #[inline]
     fn inside(&self, cell: usize) -> bool {
@@ -270,6 +281,101 @@ impl Histogram {
             rest /= axis.bins() + 2;
             place >= 1 && place <= axis.bins()
         })
+    }
+}
+
+/// Values that are put into bins together, rather than one by one, at least.
+const LONG_RUN: usize = 8;
+
+impl Accumulate for Histogram {
+    type State = HistogramState;
+
+    fn traits(&self) -> Traits {
+        let operations = 24.0 * self.axes.len() as f64;
+        Traits { bounded: true, fixed_size: true, operations, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        self.axes.iter().any(|axis| test(axis.root))
+    }
+    fn start(&self, _: usize, _: usize) -> HistogramState {
+        HistogramState::new(self)
+    }
+    fn part(&self, _: &Range<usize>) -> HistogramState {
+        HistogramState::new(self)
+    }
+    fn bytes(&self, _: usize, _: usize) -> u64 {
+        (self.cells() as u64).saturating_mul(8 * self.numbers() as u64)
+    }
+    fn takes(&self, state: &HistogramState, n: usize, m: usize) -> bool {
+        state.fits(self, n, m)
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut HistogramState, line: &Line<'_, T>, _: Lent<'_>) {
+        if line.len < LONG_RUN {
+            for l in 0..line.len {
+                state.absorb(self, line.row, line.first + l, |root| line.scalars(root)[l].into());
+            }
+            return;
+        }
+        state.absorb_run(self, line.row, (line.first, line.len), |root, to| {
+            to.iter_mut().zip(line.scalars(root)).for_each(|(w, v)| *w = (*v).into());
+        });
+    }
+    fn merge(&self, into: &mut HistogramState, from: HistogramState) {
+        into.merge(&from);
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{:?} {} {}", self.closed, self.mean, self.weights.is_some()));
+        for axis in &self.axes {
+            hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
+            hash.doubles(&axis.edges);
+            hash.doubles(&axis.compared);
+        }
+    }
+    fn identify_weights(&self, hash: &mut Hash) {
+        self.weights.iter().flatten().for_each(|w| hash.doubles(w));
+    }
+    fn leaves_out(&self, value: &dyn Fn(usize) -> f64) -> bool {
+        Histogram::leaves_out(self, value)
+    }
+    fn columns<'a>(&'a self, state: &'a HistogramState, _: usize, _: usize) -> Columns<'a> {
+        let shape: Vec<usize> = self.axes.iter().map(Axis::bins).collect();
+        let cells = self.inner_cells();
+        let counts: Vec<u64> = cells.iter().map(|cell| state.counts[*cell]).collect();
+        let inside: u64 = counts.iter().sum();
+        let mut columns = vec![];
+        for (at, axis) in self.axes.iter().enumerate() {
+            let (bins, faster) = (shape[at], shape[at + 1..].iter().product::<usize>().max(1));
+            let edge = move |upper: usize| {
+                move |lines: &Range<usize>| -> Numbers<'a> {
+                    let edges = lines.clone().map(|line| axis.edges[line / faster % bins + upper]);
+                    edges.collect::<Vec<f64>>().into()
+                }
+            };
+            let number = if at == 0 { String::new() } else { (at + 1).to_string() };
+            let lower = Column::made("lo", Role::From(at), edge(0)).called(format!("lo{number}"));
+            let upper = Column::made("hi", Role::To(at), edge(1)).called(format!("hi{number}"));
+            columns.extend([lower.as_index(), upper.as_index()]);
+        }
+        let pick = |all: Vec<f64>| cells.iter().map(|cell| all[*cell]).collect::<Vec<f64>>();
+        columns.push(Column::new("counts", Role::Count, counts).called("count"));
+        let weights = state.weights().map(|all| Column::new("weights", Role::Value, pick(all)).called("weight"));
+        let means = state.means().map(|all| Column::new("means", Role::Value, pick(all)).called("mean"));
+        columns.extend(weights.into_iter().chain(means));
+        let beyond = match self.axes.as_slice() {
+            [_] => vec![("under", state.counts[0]), ("over", state.counts[state.counts.len() - 1])],
+            _ => vec![("outside", state.total() - inside)],
+        };
+        let rule = match self.closed {
+            Closed::Last => "bins half-open, the last one closed (numpy.histogram)",
+            Closed::HalfOpen => "bins half-open (Corrfunc)",
+        };
+        let edges = self.axes.iter().map(|axis| &axis.edges[..]).collect();
+        Columns { edges, beyond, rule: Some(rule), ..Columns::new(Layout::Table, shape, columns) }
+    }
+    fn describe(&self) -> String {
+        let bins: Vec<String> = self.axes.iter().map(|axis| axis.bins().to_string()).collect();
+        format!("counts in {} bins", bins.join(" × "))
     }
 }
 

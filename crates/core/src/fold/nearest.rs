@@ -1,5 +1,8 @@
 //! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN last.
 
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use crate::hash::Hash;
+use crate::pair::Side;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,6 +18,74 @@ pub struct Nearest {
     pub largest: bool,
     /// The values are squares: report their roots.
     pub squared: bool,
+}
+
+impl Accumulate for Nearest {
+    type State = NearestState;
+
+    fn traits(&self) -> Traits {
+        Traits { bounded: true, by_row: true, operations: 4.0, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        test(self.root)
+    }
+    fn start(&self, n: usize, _: usize) -> NearestState {
+        NearestState::part(0, n)
+    }
+    fn part(&self, rows: &Range<usize>) -> NearestState {
+        NearestState::part(rows.start, rows.len())
+    }
+    fn bytes(&self, n: usize, _: usize) -> u64 {
+        (n as u64).saturating_mul(self.k as u64).saturating_mul(size_of::<Neighbour>() as u64)
+    }
+    fn takes(&self, state: &NearestState, n: usize, m: usize) -> bool {
+        state.fits(self, n, m)
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut NearestState, line: &Line<'_, T>, lent: Lent<'_>) {
+        let values = line.widened(self.root, lent.wide);
+        state.absorb(self, line.row, line.first, values);
+        if line.half {
+            let others = values.iter().zip(line.first..).filter(|(_, j)| *j != line.row);
+            others.for_each(|(v, j)| state.absorb(self, j, line.row, &[*v]));
+        }
+    }
+    fn merge(&self, into: &mut NearestState, from: NearestState) {
+        into.merge(self, &from);
+    }
+    fn merge_sorted(&self, into: &mut NearestState, from: NearestState, order: &[u32]) {
+        into.merge_sorted(self, from, order);
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{self:?}"));
+    }
+    fn columns<'a>(&'a self, state: &'a NearestState, n: usize, _: usize) -> Columns<'a> {
+        let k = self.k.max(1);
+        let place = move |lines: &Range<usize>, of: fn(usize, usize) -> usize| -> Numbers<'a> {
+            lines.clone().map(|line| of(line, k) as u64).collect::<Vec<u64>>().into()
+        };
+        // Whole rows at a time, which is how lists are written.
+        let rows = move |lines: &Range<usize>| lines.start / k..lines.end.div_ceil(k);
+        Columns::new(
+            Layout::Lists,
+            vec![n, self.k],
+            vec![
+                Column::made("i", Role::Row(Side::X), move |lines| place(lines, |line, k| line / k)).as_index(),
+                Column::made("rank", Role::Rank, move |lines| place(lines, |line, k| line % k)).as_index(),
+                Column::made("indices", Role::Row(Side::Y), move |lines| {
+                    state.indices_of(self, &rows(lines))[lines.start % k..][..lines.len()].to_vec().into()
+                })
+                .called("j"),
+                Column::made("values", Role::Value, move |lines| {
+                    state.values_of(self, &rows(lines))[lines.start % k..][..lines.len()].to_vec().into()
+                })
+                .called("value"),
+            ],
+        )
+    }
+    fn describe(&self) -> String {
+        format!("the {} {} of every row", self.k, if self.largest { "largest" } else { "nearest" })
+    }
 }
 
 /// A neighbour: value (negated when the largest are wanted) and index.
@@ -34,10 +105,6 @@ pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
 }
 
 impl NearestState {
-    /// No candidates, for `rows` rows from 0.
-    pub fn new(_fold: &Nearest, rows: usize) -> Self {
-        Self::part(0, rows)
-    }
     /// No candidates, for `rows` rows from `start`.
     pub fn part(start: usize, rows: usize) -> Self {
         NearestState { start, rows: vec![vec![]; rows] }

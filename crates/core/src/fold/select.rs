@@ -1,6 +1,10 @@
 //! Joins: the cells where a predicate holds, with nothing truncated.
 
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use crate::hash::Hash;
+use crate::pair::Side;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What is kept of the matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +29,84 @@ pub struct Select {
     pub kind: SelectKind,
 }
 
+impl Select {
+    /// Whether matches are kept, rather than which rows have one.
+    pub fn is_inner(&self) -> bool {
+        self.kind == SelectKind::Inner
+    }
+}
+
+impl Accumulate for Select {
+    type State = SelectState;
+
+    fn traits(&self) -> Traits {
+        Traits { bounded: true, by_row: !self.is_inner(), operations: 3.0, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        test(self.root) || self.value.is_some_and(test)
+    }
+    fn start(&self, n: usize, _: usize) -> SelectState {
+        SelectState::part(self, 0, n)
+    }
+    fn part(&self, rows: &Range<usize>) -> SelectState {
+        SelectState::part(self, rows.start, rows.len())
+    }
+    fn bytes(&self, n: usize, _: usize) -> u64 {
+        if self.is_inner() { 0 } else { n as u64 }
+    }
+    fn takes(&self, state: &SelectState, n: usize, m: usize) -> bool {
+        state.fits(self, n, m)
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut SelectState, line: &Line<'_, T>, _: Lent<'_>) {
+        let number = |root: usize, l: usize| -> f64 { line.scalars(root)[l].into() };
+        for l in 0..line.len {
+            if number(self.root, l) != 0.0 {
+                let j = line.first + l;
+                state.absorb(self, line.row, j, self.value.map(|value| number(value, l)));
+                if line.half && !self.is_inner() {
+                    state.absorb(self, j, line.row, None);
+                }
+            }
+        }
+    }
+    fn merge(&self, into: &mut SelectState, from: SelectState) {
+        into.merge(from);
+    }
+    fn merge_sorted(&self, into: &mut SelectState, from: SelectState, order: &[u32]) {
+        into.merge_sorted(from, order);
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{self:?}"));
+    }
+    fn columns<'a>(&'a self, state: &'a SelectState, _: usize, _: usize) -> Columns<'a> {
+        let wanted = self.kind == SelectKind::Semi;
+        let table = |columns: Vec<Column<'a>>, lines| Columns::new(Layout::Table, vec![lines], columns);
+        if !self.is_inner() {
+            let rows = state.matched.iter().enumerate().filter(|(_, matched)| **matched == wanted);
+            let rows: Vec<u64> = rows.map(|(row, _)| row as u64).collect();
+            let lines = rows.len();
+            return table(vec![Column::new("i", Role::Row(Side::X), rows)], lines);
+        }
+        let mut columns = vec![
+            Column::new("i", Role::Row(Side::X), &state.i[..]),
+            Column::new("j", Role::Row(Side::Y), &state.j[..]),
+        ];
+        if self.value.is_some() {
+            columns.push(Column::new("value", Role::Value, &state.values[..]));
+        }
+        table(columns, state.i.len())
+    }
+    fn describe(&self) -> String {
+        match self.kind {
+            SelectKind::Inner => "the pairs where the condition holds",
+            SelectKind::Semi => "the rows of x with a pair where the condition holds",
+            SelectKind::Anti => "the rows of x without a pair where the condition holds",
+        }
+        .into()
+    }
+}
+
 /// Matches found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SelectState {
@@ -40,10 +122,6 @@ pub struct SelectState {
 }
 
 impl SelectState {
-    /// No matches, for `n` rows.
-    pub fn new(fold: &Select, n: usize) -> Self {
-        Self::part(fold, 0, n)
-    }
     /// No matches, for `rows` rows from `start`.
     pub fn part(fold: &Select, start: usize, rows: usize) -> Self {
         let matched = if fold.kind == SelectKind::Inner { vec![] } else { vec![false; rows] };

@@ -1,4 +1,4 @@
-//! The reference value of a formula (DESIGN 12): f64, components in ascending order, no contraction.
+//! The reference value of a formula: f64, components in ascending order, no contraction.
 
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::number::function::{self, At, Visit};

@@ -279,7 +279,7 @@ impl Parser<'_, '_> {
         }
         Ok(id)
     }
-    /// A comparison; `sqrt(a) < c` becomes `a < s` with the s that tells the same squares apart (DESIGN 12).
+    /// A comparison; `sqrt(a) < c` becomes `a < s` with the s that tells the same squares apart.
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
         let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
         let (kind, a, b) = match op {

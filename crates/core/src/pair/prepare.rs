@@ -1,4 +1,4 @@
-//! Named preparations of whole tables: rank, whiten, variances (DESIGN 4). Each metric names the one it needs.
+//! Named preparations of whole tables: rank, whiten, variances. Each metric names the one it needs.
 
 use super::named::{Params, Prepared, Stop, vector};
 use super::parse::Param;

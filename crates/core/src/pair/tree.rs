@@ -1,4 +1,4 @@
-//! The typed tree of a pair formula (DESIGN 4): a hash-consed graph of nodes, total and bounded in size.
+//! The typed tree of a pair formula: a hash-consed graph of nodes, total and bounded in size.
 
 use super::sign;
 use crate::error::{Error, Result};
@@ -482,7 +482,7 @@ impl Formula {
             Shape::Short(n) => n,
         }
     }
-    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does (DESIGN 12), while
+    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does, while
     /// the root of a number below zero is NaN.
     pub fn square_under(&self, id: Id) -> Option<Id> {
         match self.node(id) {

@@ -1,4 +1,4 @@
-//! Shapes of the space of cells (DESIGN 2) and their sizes.
+//! Shapes of the space of cells and their sizes.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -16,14 +16,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zipfold_core::fold::rows::{Along, Made, RowState, pieces, push_pieces};
+use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
-use zipfold_core::fold::{
-    BLOCK, Fold, Histogram, HistogramState, NearestState, RowFold, RowPiece, Run, SelectKind, SelectState, State, Tally,
-};
+use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
+use zipfold_plan::tiles::credited;
 use zipfold_plan::{Order, Plan, Tile};
 
 /// Values on their way into a dense result.
@@ -242,13 +241,9 @@ fn code_for<T: Real>(
 
 /// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing else is asked for.
 fn is_plain(job: &Job) -> bool {
-    let [fold @ (Fold::Matrix { .. } | Fold::Condensed { .. })] = job.folds.as_slice() else { return false };
-    let mirrored = matches!(fold, Fold::Matrix { .. }) && job.space.is_half();
-    job.near_root.is_none() && job.nan != NanPolicy::Skip && job.cell.is_none() && !mirrored
+    let [Fold::Dense(fold)] = job.folds.as_slice() else { return false };
+    job.near_root.is_none() && job.nan != NanPolicy::Skip && job.cell.is_none() && !fold.is_mirrored(&job.space)
 }
-
-/// Values that are put into bins together, rather than one by one, at least.
-const LONG_RUN: usize = 8;
 
 /// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
 const MIRROR: usize = BLOCK + 16;
@@ -277,25 +272,16 @@ struct Unit<'e, 'j, T> {
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     fn new(engine: &'e Engine<'j, T>, tiles: &[Tile]) -> Self {
         let job = engine.job;
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let cols = tiles.iter().map(|t| t.cols.end).max().unwrap_or(0);
-        let (low, high) = if job.space.is_half() { (start, end.max(cols)) } else { (start, end) };
-        let state = |f: &Fold| match f {
-            Fold::Rows(_) => State::Rows(RowState::part()),
-            Fold::Nearest(_) => State::Nearest(NearestState::part(low, high - low)),
-            Fold::Select(f) => State::Select(SelectState::part(f, low, high - low)),
-            other => other.identity(0, 0),
-        };
+        let credited = credited(&job.space, tiles);
         let mut scratch = engine.vm.scratch();
         if let Some(zips) = &engine.zips {
             scratch.zips = zips.buffers();
         }
-        let mirrored = |f: &Fold| matches!(f, Fold::Matrix { .. }) && job.space.is_half();
+        let mirrored = |fold: &Fold| fold.dense().is_some_and(|f| f.is_mirrored(&job.space));
         Unit {
             engine,
             scratch,
-            states: job.folds.iter().map(state).collect(),
+            states: job.folds.iter().map(|fold| fold.part(&credited)).collect(),
             tally: Tally::default(),
             pieces: vec![],
             made: vec![],
@@ -344,8 +330,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                     self.unvisited(i, &cols, sink)?;
                     for run in job.space.columns(i, &cols).into_iter().filter(|run| !run.is_empty()) {
                         let values = &self.scratch.line(i - rows.start)[run.start - start..run.end - start];
-                        if let Some((_, at)) = place(job, &job.folds[0], i, run.start) {
-                            sink.put(0, at, T::values(values))?;
+                        if let Some(fold) = job.folds[0].dense() {
+                            sink.put(0, fold.place(&job.space, i, run.start), T::values(values))?;
                         }
                         self.tally.counted += run.len() as u64;
                     }
@@ -464,8 +450,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
-        let mut matrices = job.folds.iter().enumerate().filter(|(_, f)| matches!(f, Fold::Matrix { .. }));
-        matrices.try_for_each(|(at, _)| sink.put(at, i * job.space.m + i, T::values(&[T::of(f64::NAN)])))
+        let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
+        let mut matrices = dense.filter(|(_, f)| !f.condensed);
+        matrices.try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::of(f64::NAN)])))
     }
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
@@ -482,11 +469,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     fn dense(&mut self, i: usize, jb: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let (job, first) = (self.engine.job, jb * BLOCK);
         for (at, fold) in job.folds.iter().enumerate() {
-            let Some((root, offset)) = place(job, fold, i, run.start) else { continue };
-            let lanes = &self.scratch.root(root)[0][run.start - first..run.end - first];
+            let Some(fold) = fold.dense() else { continue };
+            let lanes = &self.scratch.root(fold.root)[0][run.start - first..run.end - first];
             let held = self.without_far(lanes, run.start - first);
             let lanes = held.as_ref().map_or(lanes, |held| &held[..run.len()]);
-            sink.put(at, offset, T::values(lanes))?;
+            sink.put(at, fold.place(&job.space, i, run.start), T::values(lanes))?;
             if !self.mirror[at].is_empty() {
                 for (l, v) in lanes.iter().enumerate() {
                     self.mirror[at][(run.start - first + l) * MIRROR + i % BLOCK] = *v;
@@ -512,8 +499,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// Splits a run at cells that are left out, and hands what remains to the folds.
     fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
         let job = self.engine.job;
-        let dense = |f: &Fold| matches!(f, Fold::Matrix { .. } | Fold::Condensed { .. });
-        if job.near_root.is_none() && job.nan != NanPolicy::Skip && job.folds.iter().all(dense) {
+        if job.near_root.is_none() && job.nan != NanPolicy::Skip && job.folds.iter().all(Fold::is_dense) {
             self.tally.counted += run.len() as u64;
             return;
         }
@@ -560,56 +546,19 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     fn absorb(&mut self, i: usize, jb: usize, run: Range<usize>) {
         let job = self.engine.job;
-        let lanes = run.start - jb * BLOCK..run.end - jb * BLOCK;
-        let wide = &mut self.wide;
-        for (at, fold) in job.folds.iter().enumerate() {
-            let scratch = &self.scratch;
-            match (fold, &mut self.states[at]) {
-                (Fold::Rows(f), _) => {
-                    let Some(pieces) = &mut self.pieces[at] else { continue };
-                    let values = &scratch.root(f.root).as_flattened()[lanes.start..];
-                    let (weights, apart) = weights_of(f, &self.weights[at], &run, lanes.start);
-                    let run = Run { row: i, first: run.start, len: run.len(), values, stride: BLOCK, weights, apart };
-                    let credit = Credit { fold: f, half: job.space.is_half(), pieces, run };
-                    T::dispatch(zips::isa(self.engine.vm.isa), credit);
-                }
-                (Fold::Nearest(f), State::Nearest(s)) => {
-                    let values = widen(&scratch.root(f.root)[0], &lanes, wide);
-                    s.absorb(f, i, run.start, values);
-                    if job.space.is_half() {
-                        values
-                            .iter()
-                            .zip(run.clone())
-                            .filter(|(_, j)| *j != i)
-                            .for_each(|(v, j)| s.absorb(f, j, i, &[*v]));
-                    }
-                }
-                (Fold::Histogram(f), State::Histogram(s)) if lanes.len() >= LONG_RUN => {
-                    let bins = Bins { fold: f, state: s, row: i, first: run.start, scratch, lanes: lanes.clone() };
-                    T::dispatch(zips::isa(self.engine.vm.isa), bins);
-                }
-                (Fold::Histogram(f), State::Histogram(s)) => {
-                    for (l, j) in lanes.clone().zip(run.clone()) {
-                        s.absorb(f, i, j, |r| scratch.root(r)[0][l].wide());
-                    }
-                }
-                (Fold::Extremes(f), State::Extremes(s)) => {
-                    for (at, root) in f.roots.iter().enumerate() {
-                        s.absorb(at, widen(&scratch.root(*root)[0], &lanes, wide));
-                    }
-                }
-                (Fold::Select(f), State::Select(s)) => {
-                    for (l, j) in lanes.clone().zip(run.clone()) {
-                        if scratch.root(f.root)[0][l].wide() != 0.0 {
-                            s.absorb(f, i, j, f.value.map(|v| scratch.root(v)[0][l].wide()));
-                            if job.space.is_half() && f.kind != SelectKind::Inner {
-                                s.absorb(f, j, i, None);
-                            }
-                        }
-                    }
-                }
-                _ => {}
-            }
+        let lane = run.start - jb * BLOCK;
+        let values = &self.scratch.all().as_flattened()[lane..];
+        let firsts = self.scratch.firsts();
+        let half = job.space.is_half();
+        let line = Line { row: i, first: run.start, len: run.len(), half, values, stride: BLOCK, firsts };
+        for (at, (fold, state)) in job.folds.iter().zip(&mut self.states).enumerate() {
+            let pieces = self.pieces[at].as_mut();
+            let weights = match fold {
+                Fold::Rows(f) if pieces.is_some() => weights_of(f, &self.weights[at], &run, lane),
+                _ => (&[][..], 0),
+            };
+            let lent = Lent { pieces, weights, wide: &mut self.wide };
+            T::dispatch(zips::isa(self.engine.vm.isa), Absorb { fold, state, line, lent });
         }
     }
 }
@@ -624,49 +573,19 @@ fn weights_of<'a>(f: &'a RowFold, block: &'a [f64], run: &Range<usize>, lane: us
     }
 }
 
-/// The values of a matrix, and the place of cell (`i`, `j`).
-fn place(job: &Job, fold: &Fold, i: usize, j: usize) -> Option<(usize, usize)> {
-    match fold {
-        Fold::Matrix { root } => Some((*root, i * job.space.m + j)),
-        Fold::Condensed { root } => Some((*root, job.space.n * i - i * (i + 1) / 2 + j - i - 1)),
-        _ => None,
-    }
+/// Hands a line of values to a fold, by vectors.
+struct Absorb<'a, 'l, T> {
+    fold: &'a Fold,
+    state: &'a mut State,
+    line: Line<'l, T>,
+    lent: Lent<'a>,
 }
 
-/// Puts a run of values into bins, by vectors.
-struct Bins<'a, T> {
-    fold: &'a Histogram,
-    state: &'a mut HistogramState,
-    row: usize,
-    first: usize,
-    scratch: &'a Scratch<T>,
-    lanes: Range<usize>,
-}
-
-impl<T: Real + crate::simd::Element> Kernel<T> for Bins<'_, T> {
+impl<T: Real + crate::simd::Element> Kernel<T> for Absorb<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: crate::simd::Lanes<T>>(self, _: S) {
-        let Bins { fold, state, row, first, scratch, lanes } = self;
-        state.absorb_run(fold, row, (first, lanes.len()), |root, to| {
-            to.iter_mut().zip(&scratch.root(root)[0][lanes.clone()]).for_each(|(w, v)| *w = v.wide());
-        });
-    }
-}
-
-/// Credits a run of values to the row (and, in half spaces or along columns, to the columns), by vectors.
-struct Credit<'a, T> {
-    fold: &'a RowFold,
-    half: bool,
-    pieces: &'a mut [RowPiece; 2],
-    run: Run<'a, T>,
-}
-
-impl<T: Real + crate::simd::Element> Kernel<T> for Credit<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: crate::simd::Lanes<T>>(self, _: S) {
-        self.run.credit(self.fold, self.half, self.pieces);
+        self.fold.absorb(self.state, &self.line, self.lent);
     }
 }
 
@@ -716,11 +635,6 @@ impl<T: Real + crate::simd::Element> Kernel<T> for AnyNan<'_, T> {
     fn run<S: crate::simd::Lanes<T>>(self, _: S) -> bool {
         self.values.iter().any(|v| any_nan(v, &self.lanes))
     }
-}
-
-fn widen<'w, T: Real>(lanes: &Lanes<T>, range: &Range<usize>, wide: &'w mut Lanes<f64>) -> &'w [f64] {
-    wide[range.clone()].iter_mut().zip(&lanes[range.clone()]).for_each(|(w, v)| *w = v.wide());
-    &wide[range.clone()]
 }
 
 #[inline(always)]

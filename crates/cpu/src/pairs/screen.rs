@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written};
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::{Blame, Error, Job, Result, Side};
 use zipfold_plan::screen::{Form, Limit, Question};
@@ -178,7 +178,7 @@ impl<'j> Best<'j> {
             Best::Nearest(_, state) => State::Nearest(state),
             Best::Row(_, piece) => State::Rows(RowState::of_piece(piece)),
             Best::Select(_, state) => State::Select(state),
-            Best::None => State::Written,
+            Best::None => State::Dense(Written),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Execution of sum-product plans (DESIGN 9): matrix and bucket kernels over scaled tables, forward and backward.
+//! Execution of sum-product plans: matrix and bucket kernels over scaled tables, forward and backward.
 
 pub mod bucket;
 pub mod contract;

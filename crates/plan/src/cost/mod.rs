@@ -190,8 +190,8 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     let half = work.job.space.is_half();
     let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
     match fold {
-        Fold::Matrix { .. } if half => mirrored,
-        Fold::Matrix { .. } | Fold::Condensed { .. } => matrix,
+        Fold::Dense(f) if f.is_mirrored(&work.job.space) => mirrored,
+        Fold::Dense(_) => matrix,
         Fold::Rows(f) => credited(work, f),
         Fold::Nearest(f) => {
             let other = if half { rates::NEAREST_OF_OTHER } else { 0.0 };
@@ -204,6 +204,7 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
             placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 }
         }
         Fold::Extremes(f) => rates::EXTREMES * f.roots.len() as f64,
+        Fold::Top(_) => rates::EXTREMES,
         Fold::Select(_) => select,
     }
 }

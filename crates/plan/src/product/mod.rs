@@ -1,4 +1,4 @@
-//! The planner of sum-product problems: simplify, order, fit (DESIGN 9).
+//! The planner of sum-product problems: simplify, order, fit.
 
 pub mod absorb;
 pub mod anneal;

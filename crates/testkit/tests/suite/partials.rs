@@ -3,7 +3,7 @@
 use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode, seal};
 use zipfold::{Output, Target, run};
-use zipfold_core::fold::State;
+use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
 use zipfold_testkit::Lcg;
@@ -53,7 +53,7 @@ fn share(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Out
 }
 
 fn states(outputs: Vec<Output>) -> Vec<State> {
-    outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Written }).collect()
+    outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Dense(Written) }).collect()
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
         let (problem, job) = job(cells);
         let whole = share(&problem, &job, None);
         for parts in [1, 2, 3, 7] {
-            let mut merged: Vec<State> = job.folds.iter().map(|f| f.identity(job.space.n, job.space.m)).collect();
+            let mut merged: Vec<State> = job.folds.iter().map(|f| f.start(job.space.n, job.space.m)).collect();
             for index in 0..parts {
                 let bytes =
                     encode(&Partial::start(Identity::default(), states(share(&problem, &job, Some((index, parts))))))
@@ -84,11 +84,11 @@ fn merged_shares_have_the_bits_of_the_whole() {
 fn identity_is_neutral_and_absorbs_nothing() {
     let (problem, job) = job(Cells::Square);
     for (fold, state) in job.folds.iter().zip(states(share(&problem, &job, None))) {
-        let mut left = fold.identity(job.space.n, job.space.m);
+        let mut left = fold.start(job.space.n, job.space.m);
         fold.merge(&mut left, state.clone());
         assert_eq!(difference(&of_state(fold, &left), &of_state(fold, &state), same), None);
         let mut right = state.clone();
-        fold.merge(&mut right, fold.identity(job.space.n, job.space.m));
+        fold.merge(&mut right, fold.start(job.space.n, job.space.m));
         assert_eq!(difference(&of_state(fold, &right), &of_state(fold, &state), same), None);
     }
 }

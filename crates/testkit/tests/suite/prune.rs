@@ -3,7 +3,7 @@
 use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode};
 use zipfold::{Options, Output, Target, run};
-use zipfold_core::fold::State;
+use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Cells, Data, Job, Table, Tally, describe, oracle};
 use zipfold_testkit::Lcg;
@@ -98,10 +98,11 @@ fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
 
 fn shares(problem: &Problem, job: &Job, what: &str) {
     let whole = outcome(problem, job, &pruned("scalar", 2, 256, None)).0;
-    let mut merged: Vec<State> = job.folds.iter().map(|f| f.identity(job.space.n, job.space.m)).collect();
+    let mut merged: Vec<State> = job.folds.iter().map(|f| f.start(job.space.n, job.space.m)).collect();
     for index in 0..3 {
         let (outputs, _) = outcome(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
-        let states = outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Written }).collect();
+        let states =
+            outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Dense(Written) }).collect();
         let part = decode(&encode(&Partial::start(Identity::default(), states)).unwrap(), "part").unwrap();
         for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
             fold.merge(into, from);

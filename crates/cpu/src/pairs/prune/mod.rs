@@ -1,4 +1,4 @@
-//! Pruning (DESIGN 6.1): rows sorted so that near ones follow one another, and pairs left out, or settled whole, that bounds
+//! Pruning: rows sorted so that near ones follow one another, and pairs left out, or settled whole, that bounds
 //! tell enough of. What is left is evaluated as ever.
 //!
 //! Tiles are over the *sorted* rows, so that shares, checkpoints and threads work as without pruning. Only folds whose

@@ -74,7 +74,8 @@ impl<'e> Sheet<'e> {
             Fold::Nearest(f) => Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect()),
             Fold::Rows(f) => Part::Rows(RowPiece::new(f, rows.start, rows.len())),
             Fold::Extremes(f) => Part::Extremes(ExtremesState::new(f)),
-            _ => Part::None,
+            // What bounds do not serve, no plan has pruned (`Traits::bounded`).
+            Fold::Dense(_) | Fold::Top(_) => Part::None,
         };
         let parts = job.folds.iter().map(part).collect();
         Sheet { job, isa, rows, order, half, parts, negated: vec![], limits }
@@ -176,7 +177,7 @@ impl<'e> Sheet<'e> {
     /// The states.
     pub fn finish(self) -> Vec<State> {
         let start = self.rows.start;
-        let finish = |part: Part| match part {
+        let finish = |(part, fold): (Part, &Fold)| match part {
             Part::Histogram(s) => State::Histogram(s),
             Part::Select(s, _) => State::Select(s),
             Part::Nearest(tops) => {
@@ -185,9 +186,9 @@ impl<'e> Sheet<'e> {
             }
             Part::Rows(piece) => State::Rows(RowState::of_piece(piece)),
             Part::Extremes(s) => State::Extremes(s),
-            Part::None => State::Written,
+            Part::None => fold.part(&self.rows),
         };
-        self.parts.into_iter().map(finish).collect()
+        self.parts.into_iter().zip(&self.job.folds).map(finish).collect()
     }
 }
 

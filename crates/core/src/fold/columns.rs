@@ -1,0 +1,212 @@
+//! An answer as named, typed columns: all that files, terminals, pictures and Python know of a fold.
+//!
+//! A line of the columns is a place of a grid: a row, a bin, a match, a neighbour of a row. Columns that only say which place a line
+//! is (its row, the edges of its bin) are its index: tables have them, arrays of the grid's shape have no need of them.
+
+use crate::pair::Side;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// How the lines of an answer lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A matrix: the rows of x by the rows of y.
+    Matrix,
+    /// An array, a line for each result: of each row of this side, or of none.
+    Array(Option<Side>),
+    /// As many lines for each row of x.
+    Lists,
+    /// A table, a line for each bin or match.
+    Table,
+}
+
+/// What the numbers of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A row of x or of y, from 0; below 0 where there is none.
+    Row(Side),
+    /// A place in a row's list, from 0.
+    Rank,
+    /// The lower edge of a bin of this axis.
+    From(usize),
+    /// The upper edge of a bin of this axis.
+    To(usize),
+    /// How many pairs.
+    Count,
+    /// A value of a formula, or what was made of values.
+    Value,
+}
+
+/// Numbers of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Numbers<'a> {
+    /// Counts and rows.
+    U64(Cow<'a, [u64]>),
+    /// Rows, where there may be none.
+    I64(Cow<'a, [i64]>),
+    /// Double precision.
+    F64(Cow<'a, [f64]>),
+    /// Single precision.
+    F32(Cow<'a, [f32]>),
+}
+
+impl Numbers<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::U64(v) => v.len(),
+            Numbers::I64(v) => v.len(),
+            Numbers::F64(v) => v.len(),
+            Numbers::F32(v) => v.len(),
+        }
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Number `at` in double precision.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Numbers::U64(v) => v[at] as f64,
+            Numbers::I64(v) => v[at] as f64,
+            Numbers::F64(v) => v[at],
+            Numbers::F32(v) => f64::from(v[at]),
+        }
+    }
+    /// Number `at` as a row; none where it is below 0.
+    pub fn row(&self, at: usize) -> Option<usize> {
+        match self {
+            Numbers::U64(v) => usize::try_from(v[at]).ok(),
+            Numbers::I64(v) => usize::try_from(v[at]).ok(),
+            Numbers::F64(_) | Numbers::F32(_) => None,
+        }
+    }
+    /// Those of `lines`.
+    pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
+        let lines = lines.clone();
+        match self {
+            Numbers::U64(v) => Numbers::U64(Cow::Borrowed(&v[lines])),
+            Numbers::I64(v) => Numbers::I64(Cow::Borrowed(&v[lines])),
+            Numbers::F64(v) => Numbers::F64(Cow::Borrowed(&v[lines])),
+            Numbers::F32(v) => Numbers::F32(Cow::Borrowed(&v[lines])),
+        }
+    }
+}
+
+impl From<Vec<f64>> for Numbers<'_> {
+    fn from(numbers: Vec<f64>) -> Self {
+        Numbers::F64(Cow::Owned(numbers))
+    }
+}
+impl From<Vec<u64>> for Numbers<'_> {
+    fn from(numbers: Vec<u64>) -> Self {
+        Numbers::U64(Cow::Owned(numbers))
+    }
+}
+impl From<Vec<i64>> for Numbers<'_> {
+    fn from(numbers: Vec<i64>) -> Self {
+        Numbers::I64(Cow::Owned(numbers))
+    }
+}
+impl<'a> From<&'a [f64]> for Numbers<'a> {
+    fn from(numbers: &'a [f64]) -> Self {
+        Numbers::F64(Cow::Borrowed(numbers))
+    }
+}
+impl<'a> From<&'a [f32]> for Numbers<'a> {
+    fn from(numbers: &'a [f32]) -> Self {
+        Numbers::F32(Cow::Borrowed(numbers))
+    }
+}
+impl<'a> From<&'a [u64]> for Numbers<'a> {
+    fn from(numbers: &'a [u64]) -> Self {
+        Numbers::U64(Cow::Borrowed(numbers))
+    }
+}
+
+/// Makes the numbers of some lines.
+type Make<'a> = Box<dyn Fn(&Range<usize>) -> Numbers<'a> + 'a>;
+
+enum Source<'a> {
+    Held(Numbers<'a>),
+    /// Made when they are asked for: long answers are not held twice.
+    Made(Make<'a>),
+}
+
+/// One column.
+pub struct Column<'a> {
+    /// Its name among arrays (NPZ, Python).
+    pub name: &'static str,
+    /// Its name in a table.
+    pub header: Cow<'static, str>,
+    /// What its numbers are.
+    pub role: Role,
+    /// Whether it only says which place of the grid a line is.
+    pub index: bool,
+    source: Source<'a>,
+}
+
+impl<'a> Column<'a> {
+    /// A column whose name is the same among arrays and in tables.
+    pub fn new(name: &'static str, role: Role, numbers: impl Into<Numbers<'a>>) -> Self {
+        Column { name, header: name.into(), role, index: false, source: Source::Held(numbers.into()) }
+    }
+    /// A column whose numbers are made when they are asked for.
+    pub fn made(name: &'static str, role: Role, make: impl Fn(&Range<usize>) -> Numbers<'a> + 'a) -> Self {
+        Column { name, header: name.into(), role, index: false, source: Source::Made(Box::new(make)) }
+    }
+    /// The same with another name in tables.
+    pub fn called(self, header: impl Into<Cow<'static, str>>) -> Self {
+        Column { header: header.into(), ..self }
+    }
+    /// The same as part of the index.
+    pub fn as_index(self) -> Self {
+        Column { index: true, ..self }
+    }
+    /// The numbers of `lines`.
+    pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
+        match &self.source {
+            Source::Held(numbers) => numbers.part(lines),
+            Source::Made(make) => make(lines),
+        }
+    }
+}
+
+/// The answer of a fold.
+pub struct Columns<'a> {
+    /// How its lines lie.
+    pub layout: Layout,
+    /// Sides of the grid, the last one fastest.
+    pub shape: Vec<usize>,
+    /// The columns.
+    pub columns: Vec<Column<'a>>,
+    /// Edges of the bins of each side, of a histogram.
+    pub edges: Vec<&'a [f64]>,
+    /// How many pairs are on no line, by what they are called.
+    pub beyond: Vec<(&'static str, u64)>,
+    /// What a reader must know to read the lines.
+    pub rule: Option<&'static str>,
+}
+
+impl<'a> Columns<'a> {
+    /// Columns over a grid of `shape`.
+    pub fn new(layout: Layout, shape: Vec<usize>, columns: Vec<Column<'a>>) -> Self {
+        Columns { layout, shape, columns, edges: vec![], beyond: vec![], rule: None }
+    }
+    /// How many lines there are.
+    pub fn lines(&self) -> usize {
+        self.shape.iter().product()
+    }
+    /// All numbers of a column.
+    pub fn all<'s>(&self, column: &'s Column<'_>) -> Numbers<'s> {
+        column.part(&(0..self.lines()))
+    }
+    /// The columns that are no index.
+    pub fn arrays(&self) -> impl Iterator<Item = &Column<'a>> {
+        self.columns.iter().filter(|column| !column.index)
+    }
+    /// The first column of this role.
+    pub fn of(&self, role: Role) -> Option<&Column<'a>> {
+        self.columns.iter().find(|column| column.role == role)
+    }
+}

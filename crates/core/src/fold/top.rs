@@ -1,0 +1,231 @@
+//! The k smallest (or largest) values of all pairs, each with its pair: values ascending (descending), ties by row of x, then of y,
+//! NaN last.
+//!
+//! A state keeps candidates in any order, at most twice as many as are wanted: a value is compared with a bound, the worst of the best
+//! k when candidates were last thrown out, and nothing else is done with most values.
+
+use super::{Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::pair::Side;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Pairs that can be asked for, at most.
+const MOST: usize = 100_000_000;
+
+/// How the fold is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopSpec {
+    /// How many pairs.
+    pub k: usize,
+    /// Those of the largest values (true) or of the smallest (false); by default the largest of a named similarity, the
+    /// smallest of anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<bool>,
+}
+
+impl TopSpec {
+    /// The fold over `root`, whose values are squares where `squared`.
+    ///
+    /// # Errors
+    /// `Request` for no pairs, and for too many.
+    pub fn fold(&self, root: usize, squared: bool) -> Result<Top> {
+        if !(1..=MOST).contains(&self.k) {
+            let e = Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k)).at("k");
+            return Err(e.remedy("a smaller k, or a join: all pairs within a distance"));
+        }
+        Ok(Top { root, k: self.k, largest: self.largest.unwrap_or(false), squared })
+    }
+}
+
+/// A fold to the best pairs of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// Which root orders the pairs.
+    pub root: usize,
+    /// How many are kept.
+    pub k: usize,
+    /// The largest values rather than the smallest.
+    pub largest: bool,
+    /// The values are squares: report their roots.
+    pub squared: bool,
+}
+
+/// A value (negated where the largest are wanted) and its pair.
+type Candidate = (f64, u64, u64);
+
+/// The best pairs so far, and others.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TopState {
+    candidates: Vec<Candidate>,
+    /// What a value must not exceed to be among the best; none before there are k.
+    bound: Option<f64>,
+}
+
+fn order(a: &Candidate, b: &Candidate) -> Ordering {
+    let by_value = a.0.partial_cmp(&b.0).unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
+    by_value.then((a.1, a.2).cmp(&(b.1, b.2)))
+}
+
+impl Top {
+    /// Candidates that a state holds before the worst are thrown out.
+    fn most(&self) -> usize {
+        2 * self.k.max(BLOCK)
+    }
+}
+
+impl TopState {
+    /// Keeps a pair, whatever its value.
+    pub fn push(&mut self, fold: &Top, value: f64, i: usize, j: usize) {
+        self.candidates.push((if fold.largest { -value } else { value }, i as u64, j as u64));
+    }
+    /// Throws out all but the best k, where there are too many.
+    fn shrink(&mut self, fold: &Top, most: usize) {
+        if self.candidates.len() <= most {
+            return;
+        }
+        let (_, worst, _) = self.candidates.select_nth_unstable_by(fold.k - 1, order);
+        self.bound = Some(worst.0);
+        self.candidates.truncate(fold.k);
+    }
+    /// The best k in their order.
+    fn best(&self, fold: &Top) -> Vec<Candidate> {
+        let mut best = self.candidates.clone();
+        best.sort_unstable_by(order);
+        best.truncate(fold.k);
+        best
+    }
+}
+
+impl Accumulate for Top {
+    type State = TopState;
+
+    fn traits(&self) -> Traits {
+        Traits { fixed_size: true, operations: 2.0, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        test(self.root)
+    }
+    fn start(&self, _: usize, _: usize) -> TopState {
+        TopState::default()
+    }
+    fn part(&self, _: &Range<usize>) -> TopState {
+        TopState::default()
+    }
+    fn bytes(&self, n: usize, m: usize) -> u64 {
+        let pairs = (n as u64).saturating_mul(m as u64);
+        // Two states before the worst are thrown out.
+        pairs.min(2 * self.most() as u64).saturating_mul(size_of::<Candidate>() as u64)
+    }
+    fn takes(&self, state: &TopState, n: usize, m: usize) -> bool {
+        let most = (self.most() as u64).min((n as u64).saturating_mul(m as u64));
+        let pair = |(_, i, j): &Candidate| *i < n as u64 && *j < m as u64;
+        let enough = state.bound.is_none() || state.candidates.len() >= self.k;
+        enough && state.candidates.len() as u64 <= most && state.candidates.iter().all(pair)
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut TopState, line: &Line<'_, T>, lent: Lent<'_>) {
+        let values = line.widened(self.root, lent.wide);
+        if self.largest {
+            values.iter_mut().for_each(|v| *v = -*v);
+        }
+        let bound = state.bound.unwrap_or(f64::NAN);
+        // Beyond the bound nothing matters; NaN compares with nothing, so that it is looked at, and so is all before there is a bound.
+        let mut beyond = [false; BLOCK];
+        let mut open = false;
+        for (beyond, v) in beyond.iter_mut().zip(&*values) {
+            *beyond = *v > bound;
+            open |= !*beyond;
+        }
+        if !open {
+            return;
+        }
+        for (l, (v, beyond)) in values.iter().zip(beyond).enumerate() {
+            let late = v.is_nan() && !bound.is_nan();
+            if !beyond && !late {
+                state.candidates.push((*v, line.row as u64, (line.first + l) as u64));
+            }
+        }
+        state.shrink(self, self.most());
+    }
+    fn merge(&self, into: &mut TopState, from: TopState) {
+        into.candidates.extend(from.candidates);
+        into.bound = match (into.bound, from.bound) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        into.shrink(self, self.most());
+    }
+    fn merge_sorted(&self, into: &mut TopState, from: TopState, _: &[u32]) {
+        debug_assert!(false, "bounds are not for this fold");
+        self.merge(into, from);
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{self:?}"));
+    }
+    fn columns<'a>(&'a self, state: &'a TopState, _: usize, _: usize) -> Columns<'a> {
+        let best = state.best(self);
+        let value = |v: f64| {
+            let v = if self.largest { -v } else { v };
+            if self.squared { v.sqrt() } else { v }
+        };
+        let columns = vec![
+            Column::new("i", Role::Row(Side::X), best.iter().map(|(_, i, _)| *i).collect::<Vec<u64>>()),
+            Column::new("j", Role::Row(Side::Y), best.iter().map(|(_, _, j)| *j).collect::<Vec<u64>>()),
+            Column::new("value", Role::Value, best.iter().map(|(v, _, _)| value(*v)).collect::<Vec<f64>>()),
+        ];
+        Columns::new(Layout::Table, vec![best.len()], columns)
+    }
+    fn describe(&self) -> String {
+        format!("the {} pairs of the {} values", self.k, if self.largest { "largest" } else { "smallest" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Merged in any order and by any parts, the best are those of a sort of all values.
+    #[test]
+    fn the_best_are_those_of_a_sort_of_all() {
+        let mut state = 7u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Many ties, some NaN.
+            if (state >> 60) == 0 { f64::NAN } else { (state >> 56) as f64 }
+        };
+        let (n, m) = (40, 300);
+        let values: Vec<f64> = (0..n * m).map(|_| draw()).collect();
+        for (k, largest) in [(1, false), (5, true), (700, false), (11_990, true), (20_000, false)] {
+            let fold = Top { root: 0, k, largest, squared: false };
+            let key = |v: f64| if largest { -v } else { v };
+            let mut wanted: Vec<Candidate> =
+                values.iter().enumerate().map(|(at, v)| (key(*v), (at / m) as u64, (at % m) as u64)).collect();
+            wanted.sort_by(order);
+            wanted.truncate(k);
+            let parts: Vec<TopState> = (0..n)
+                .map(|i| {
+                    let mut state = TopState::default();
+                    for first in (0..m).step_by(BLOCK) {
+                        let len = BLOCK.min(m - first);
+                        let values = &values[i * m + first..][..len];
+                        let line = Line { row: i, first, len, half: false, values, stride: len, firsts: &[0, 1] };
+                        let mut wide = [0.0; BLOCK];
+                        fold.absorb(&mut state, &line, Lent { pieces: None, weights: (&[], 0), wide: &mut wide });
+                    }
+                    state
+                })
+                .collect();
+            let mut merged = fold.start(n, m);
+            parts.into_iter().rev().for_each(|part| fold.merge(&mut merged, part));
+            assert!(fold.takes(&merged, n, m));
+            let bits = |all: Vec<Candidate>| -> Vec<(u64, u64, u64)> {
+                all.into_iter().map(|(v, i, j)| (if v.is_nan() { 0 } else { v.to_bits() }, i, j)).collect()
+            };
+            assert_eq!(bits(merged.best(&fold)), bits(wanted), "k = {k}, largest: {largest}");
+        }
+    }
+}
