@@ -82,14 +82,28 @@ impl TopState {
     pub fn push(&mut self, fold: &Top, value: f64, i: usize, j: usize) {
         self.candidates.push((if fold.largest { -value } else { value }, i as u64, j as u64));
     }
-    /// Throws out all but the best k, where there are too many.
-    fn shrink(&mut self, fold: &Top, most: usize) {
+    /// Offers the value of pair (i, j); whether the bound may have moved.
+    pub fn offer(&mut self, fold: &Top, value: f64, i: usize, j: usize) -> bool {
+        let key = if fold.largest { -value } else { value };
+        if self.bound.is_some_and(|bound| key > bound || (key.is_nan() && !bound.is_nan())) {
+            return false;
+        }
+        self.candidates.push((key, i as u64, j as u64));
+        self.shrink(fold, fold.most())
+    }
+    /// What a value (negated where the largest are wanted) must not exceed to be among the best, where k are known.
+    pub fn bound(&self) -> Option<f64> {
+        self.bound
+    }
+    /// Throws out all but the best k, where there are too many; whether there were.
+    fn shrink(&mut self, fold: &Top, most: usize) -> bool {
         if self.candidates.len() <= most {
-            return;
+            return false;
         }
         let (_, worst, _) = self.candidates.select_nth_unstable_by(fold.k - 1, order);
         self.bound = Some(worst.0);
         self.candidates.truncate(fold.k);
+        true
     }
     /// The best k in their order.
     fn best(&self, fold: &Top) -> Vec<Candidate> {
@@ -104,7 +118,7 @@ impl Accumulate for Top {
     type State = TopState;
 
     fn traits(&self) -> Traits {
-        Traits { fixed_size: true, operations: 2.0, ..Traits::default() }
+        Traits { bounded: true, fixed_size: true, operations: 2.0, ..Traits::default() }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
@@ -158,10 +172,6 @@ impl Accumulate for Top {
             (a, b) => a.or(b),
         };
         into.shrink(self, self.most());
-    }
-    fn merge_sorted(&self, into: &mut TopState, from: TopState, _: &[u32]) {
-        debug_assert!(false, "bounds are not for this fold");
-        self.merge(into, from);
     }
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));

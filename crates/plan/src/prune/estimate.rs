@@ -46,7 +46,7 @@ pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
         return None;
     }
     if let ([fold], None) = (job.folds.as_slice(), job.near_root)
-        && let Some(best) = Best::of(fold)
+        && let Some(best) = Best::of(fold, job)
     {
         return Some(best.share(job, &mut bounds, &y, of_y));
     }
@@ -84,9 +84,11 @@ struct Best {
 }
 
 impl Best {
-    fn of(fold: &Fold) -> Option<Best> {
+    fn of(fold: &Fold, job: &Job) -> Option<Best> {
         match fold {
             Fold::Nearest(f) => Some(Best { root: f.root, largest: f.largest, k: f.k }),
+            // As if every row had its share of the pairs.
+            Fold::Top(f) => Some(Best { root: f.root, largest: f.largest, k: (2 * f.k).div_ceil(job.space.n.max(1)) }),
             Fold::Rows(f) if f.op != RowOp::Count => {
                 Some(Best { root: f.root, largest: matches!(f.op, RowOp::Max | RowOp::Argmax), k: 1 })
             }

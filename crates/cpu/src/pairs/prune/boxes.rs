@@ -115,7 +115,7 @@ impl<'j> Boxes<'j> {
             tree,
             distances,
             nearby,
-            limits: Limits::new(if let [Fold::Extremes(f)] = job.folds.as_slice() { f.roots.len() } else { 0 }),
+            limits: Limits::new(&job.folds),
         };
         Some(placed)
     }
@@ -147,7 +147,7 @@ impl<'j> Boxes<'j> {
 /// Whether the one fold looks for the best values, and no cut-off decides too.
 fn looks_for_best(job: &Job) -> bool {
     let best = match job.folds.as_slice() {
-        [Fold::Nearest(_)] => true,
+        [Fold::Nearest(_) | Fold::Top(_)] => true,
         [Fold::Rows(f)] => f.op != RowOp::Count,
         _ => false,
     };

@@ -1,25 +1,43 @@
-//! The least and the largest values found so far, by all threads: what lies between them changes nothing.
+//! The least and the largest values found so far, by all threads: what lies between them changes nothing. And what a value must not
+//! exceed to be among the best of all pairs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use zipfold_core::fold::{Extremes, ExtremesState};
+use zipfold_core::fold::{Extremes, ExtremesState, Fold};
 use zipfold_core::pair::interval::Span;
 
-/// By root of the fold, in the order of the numbers: the least and the largest value.
+/// What all threads know of the values of a fold; numbers as bits in their order.
 #[derive(Debug)]
-pub struct Limits(Vec<[AtomicU64; 2]>);
+pub struct Limits {
+    /// By root of [`Extremes`]: the least and the largest value.
+    ends: Vec<[AtomicU64; 2]>,
+    /// Of `Top`: the worst of k values that some thread has found.
+    worst: AtomicU64,
+}
 
 impl Limits {
-    /// No value yet of so many roots.
-    pub fn new(roots: usize) -> Self {
-        Limits((0..roots).map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v)))).collect())
+    /// No value yet of `folds`.
+    pub fn new(folds: &[Fold]) -> Self {
+        let roots = if let [Fold::Extremes(f)] = folds { f.roots.len() } else { 0 };
+        let ends = (0..roots).map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v)))).collect();
+        Limits { ends, worst: AtomicU64::new(key(f64::INFINITY)) }
+    }
+    /// What a value of `Top` must not exceed to matter.
+    pub fn worst(&self) -> f64 {
+        number(self.worst.load(Ordering::Relaxed))
+    }
+    /// Takes the worst of k values that one thread has found.
+    pub fn tighten(&self, worst: Option<f64>) {
+        worst.filter(|v| !v.is_nan()).into_iter().for_each(|v| {
+            self.worst.fetch_min(key(v), Ordering::Relaxed);
+        });
     }
     /// The least and the largest value of root number `at`.
     pub fn ends(&self, at: usize) -> [f64; 2] {
-        self.0[at].each_ref().map(|end| number(end.load(Ordering::Relaxed)))
+        self.ends[at].each_ref().map(|end| number(end.load(Ordering::Relaxed)))
     }
     /// Takes what one thread has found.
     pub fn widen(&self, found: &ExtremesState) {
-        for (ends, [least, largest]) in self.0.iter().zip(found.ends()) {
+        for (ends, [least, largest]) in self.ends.iter().zip(found.ends()) {
             ends[0].fetch_min(key(*least), Ordering::Relaxed);
             ends[1].fetch_max(key(*largest), Ordering::Relaxed);
         }

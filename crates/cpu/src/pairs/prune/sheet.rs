@@ -12,7 +12,7 @@ use zipfold_core::Job;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{
     ExtremesState, Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState, Select, SelectKind,
-    SelectState, State,
+    SelectState, State, TopState,
 };
 
 use super::verdict::{Whole, wants_largest};
@@ -24,6 +24,7 @@ enum Part {
     Nearest(Vec<TopK<f64>>),
     Rows(RowPiece),
     Extremes(ExtremesState),
+    Top(TopState),
     None,
 }
 
@@ -74,8 +75,9 @@ impl<'e> Sheet<'e> {
             Fold::Nearest(f) => Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect()),
             Fold::Rows(f) => Part::Rows(RowPiece::new(f, rows.start, rows.len())),
             Fold::Extremes(f) => Part::Extremes(ExtremesState::new(f)),
+            Fold::Top(_) => Part::Top(TopState::default()),
             // What bounds do not serve, no plan has pruned (`Traits::bounded`).
-            Fold::Dense(_) | Fold::Top(_) => Part::None,
+            Fold::Dense(_) => Part::None,
         };
         let parts = job.folds.iter().map(part).collect();
         Sheet { job, isa, rows, order, half, parts, negated: vec![], limits }
@@ -85,6 +87,7 @@ impl<'e> Sheet<'e> {
         let local = rows.start - self.rows.start..rows.end - self.rows.start;
         match (&self.parts[at], &self.job.folds[at]) {
             (Part::Nearest(tops), _) => top_worst(&tops[local]),
+            (Part::Top(_), _) => self.limits.worst(),
             (Part::Rows(piece), Fold::Rows(f)) if f.stride() == 2 => {
                 let sign = if wants_largest(f) { -1.0 } else { 1.0 };
                 // One result in all: what is beaten by any row is beaten.
@@ -116,6 +119,16 @@ impl<'e> Sheet<'e> {
                 (Fold::Extremes(f), Part::Extremes(s)) => {
                     f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, run.values(*root)));
                     self.limits.widen(s);
+                }
+                (Fold::Top(f), Part::Top(s)) => {
+                    let i = self.order[0][run.row] as usize;
+                    for (v, j) in run.values(f.root).iter().zip(&self.order[1][run.cols.clone()]) {
+                        let j = *j as usize;
+                        let (i, j) = if self.half { (i.min(j), i.max(j)) } else { (i, j) };
+                        if s.offer(f, *v, i, j) {
+                            self.limits.tighten(s.bound());
+                        }
+                    }
                 }
                 (Fold::Select(f), Part::Select(s, pages)) => {
                     matches(f, s, pages, run, self.order, self.half, self.isa);
@@ -186,6 +199,7 @@ impl<'e> Sheet<'e> {
             }
             Part::Rows(piece) => State::Rows(RowState::of_piece(piece)),
             Part::Extremes(s) => State::Extremes(s),
+            Part::Top(s) => State::Top(s),
             Part::None => fold.part(&self.rows),
         };
         self.parts.into_iter().zip(&self.job.folds).map(finish).collect()

@@ -73,6 +73,8 @@ impl<'j> Judge<'j> {
                 Fold::Select(f) => select(f, bounds.root(f.root).at(lane)),
                 Fold::Nearest(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at)),
                 Fold::Rows(f) => rows(f, bounds.root(f.root).at(lane), || worst(at)),
+                // By one list of all threads, whatever the rows.
+                Fold::Top(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), self.limits.worst()),
                 Fold::Extremes(f) => {
                     self.limits.enclose(f, |root| bounds.root(root).at(lane)).then_some(Whole::Nothing)
                 }

@@ -280,7 +280,8 @@ impl<'e, 'j> Walk<'e, 'j> {
         let (root, largest) = match &self.pruned.job.folds[0] {
             Fold::Nearest(f) => (f.root, f.largest),
             Fold::Rows(f) => (f.root, wants_largest(f)),
-            _ => (0, false),
+            Fold::Top(f) => (f.root, f.largest),
+            Fold::Dense(_) | Fold::Histogram(_) | Fold::Select(_) | Fold::Extremes(_) => (0, false),
         };
         self.search(&rows, (root, largest), |walk| walk.sheet.worst(0, &rows))?;
         self.rest(rows);
