@@ -22,7 +22,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/cpu/src/pairs/prune/nearby.rs", 1),
     ("crates/cpu/src/pairs/prune/sheet.rs", 4),
     ("crates/cpu/src/pairs/prune/verdict.rs", 1),
-    ("crates/cpu/src/pairs/prune/walk.rs", 1),
     ("crates/cpu/src/pairs/screen.rs", 1),
     ("crates/gpu/src/dense.rs", 2),
     ("crates/gpu/src/emit/strip.rs", 1),
@@ -108,12 +107,12 @@ fn arms(code: &[u8]) -> Vec<String> {
 }
 
 fn names_whole(pattern: &str) -> bool {
-    let named = |name: &&str| {
+    let named = |name: &str| {
         let path = format!("{name}::");
         let starts = |at: usize| at == 0 || !is_word(pattern.as_bytes()[at - 1]);
         pattern.match_indices(&path).any(|(at, _)| starts(at))
     };
-    WHOLE.iter().any(|name| named(&name))
+    WHOLE.iter().any(|name| named(name))
 }
 
 /// Whether a pattern takes everything: `_`, a name, or a tuple of such, whatever its guard.
