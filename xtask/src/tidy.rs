@@ -2,6 +2,7 @@
 
 pub mod arrows;
 pub mod calls;
+pub mod circles;
 pub mod docs;
 pub mod duties;
 pub mod lengths;
@@ -18,6 +19,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
     let checks = [
         arrows::check,
         calls::check,
+        circles::check,
         docs::check,
         duties::check,
         lengths::check,

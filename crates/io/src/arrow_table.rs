@@ -5,7 +5,7 @@ use crate::growing::Growing;
 use crate::guard::{Source, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::packed::{Codec, Part, check};
-use crate::read::ReadOptions;
+use crate::read_options::ReadOptions;
 use crate::words::{WordColumn, spread_names};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

@@ -2,7 +2,7 @@
 
 use crate::growing::Growing;
 use crate::guard::{LONGEST_LINE, Lines, Source};
-use crate::read::ReadOptions;
+use crate::read_options::ReadOptions;
 use crate::text_rows::{MOST_COLUMNS, TextRows};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Budget, Error, Result, Table};

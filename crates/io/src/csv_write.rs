@@ -1,7 +1,7 @@
 //! Writing named columns as CSV or TSV.
 
 use crate::atomic::Output;
-use crate::write::Column;
+use crate::column::Column;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use zipfold_core::{Error, Result, Words};

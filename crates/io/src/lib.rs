@@ -8,6 +8,7 @@
 #[cfg(feature = "parquet")]
 pub mod arrow_table;
 pub mod atomic;
+pub mod column;
 pub mod csv_table;
 pub mod csv_write;
 #[cfg(feature = "parquet")]
@@ -19,6 +20,7 @@ pub mod npy;
 pub mod npy_file;
 pub mod npy_header;
 pub mod npz;
+mod output_error;
 #[cfg(feature = "parquet")]
 mod packed;
 #[cfg(feature = "parquet")]
@@ -28,6 +30,7 @@ pub mod parquet_table;
 #[cfg(feature = "parquet")]
 pub mod parquet_write;
 pub mod read;
+pub mod read_options;
 mod select;
 mod text_rows;
 pub mod unfinished;

@@ -1,9 +1,10 @@
 //! An NPY file of known shape that many threads fill at any place, that a later run can resume, and that takes its
 //! name only when it is complete.
 
-use crate::atomic::{OutputOptions, exists, keep_rights, no_file, publish, real_target, write_error};
+use crate::atomic::{OutputOptions, exists, keep_rights, no_file, publish, real_target};
 use crate::npy::{NpyElement, each_chunk};
 use crate::npy_header::{header_bytes, show_shape};
+use crate::output_error::write_error;
 use crate::unfinished;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -4,7 +4,7 @@ use crate::foreign::{contained, damaged, not_numeric};
 use crate::guard::{Source, SourceReader, check_claim};
 use crate::npy::{exact_i64, exact_u64};
 use crate::parquet_pages;
-use crate::read::ReadOptions;
+use crate::read_options::ReadOptions;
 use crate::words::{WordColumn, spread_names};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};

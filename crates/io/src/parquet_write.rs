@@ -1,7 +1,7 @@
 //! Writing named columns as Parquet.
 
 use crate::atomic::Output;
-use crate::write::Column;
+use crate::column::Column;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -35,7 +35,7 @@ pub fn write_parquet(out: Output, columns: &[(&str, Column<'_>)], comments: &[St
 fn failure(name: &str, error: ParquetError) -> Error {
     if let ParquetError::External(inner) = error {
         return match inner.downcast::<std::io::Error>() {
-            Ok(io) => crate::atomic::write_error(name, &io),
+            Ok(io) => crate::output_error::write_error(name, &io),
             Err(other) => Error::internal(format!("the Parquet writer refuses: {other}")).at(name),
         };
     }

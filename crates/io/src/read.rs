@@ -4,47 +4,11 @@ use crate::csv_table::{Separator, read_csv};
 use crate::guard::Source;
 use crate::npy::read_npy;
 use crate::npz::read_npz;
+pub use crate::read_options::{Format, ReadOptions};
 use crate::select::select;
 use crate::xyz::read_xyz;
 use std::path::Path;
 use zipfold_core::{Budget, Error, Result, Table};
-
-/// The formats that tables are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// One NumPy array.
-    Npy,
-    /// An archive of NumPy arrays.
-    Npz,
-    /// Cells separated by commas.
-    Csv,
-    /// Cells separated by tabs.
-    Tsv,
-    /// Cells separated by blanks.
-    Blanks,
-    /// Apache Parquet.
-    Parquet,
-    /// Apache Arrow IPC (Feather).
-    Arrow,
-    /// XYZ and extended XYZ.
-    Xyz,
-}
-
-impl Format {
-    /// What it is, in a line.
-    pub fn about(self) -> &'static str {
-        match self {
-            Format::Npy => "one NumPy array of one or two dimensions",
-            Format::Npz => "an archive of NumPy arrays; FILE.npz:NAME picks one",
-            Format::Csv => "cells separated by commas (or semicolons), with or without a header",
-            Format::Tsv => "cells separated by tabs",
-            Format::Blanks => "cells separated by blanks",
-            Format::Parquet => "Apache Parquet",
-            Format::Arrow => "Apache Arrow IPC (Feather)",
-            Format::Xyz => "XYZ and extended XYZ; FILE.xyz:N picks frame N",
-        }
-    }
-}
 
 /// Suffixes and their formats; `.gz` or `.xz` may follow those of text.
 pub const SUFFIXES: &[(&str, Format)] = &[
@@ -60,23 +24,6 @@ pub const SUFFIXES: &[(&str, Format)] = &[
     ("xyz", Format::Xyz),
     ("extxyz", Format::Xyz),
 ];
-
-/// What to read of a file, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The columns to read, by name or number from 0, in this order; all when `None`.
-    pub columns: Option<Vec<String>>,
-    /// The array of an NPZ archive, or the number of a frame of XYZ; `FILE:MEMBER` says the same.
-    pub member: Option<String>,
-    /// Whether the first row of a text is its header; found out from its cells when `None`.
-    pub header: Option<bool>,
-    /// The format, where the suffix does not say it.
-    pub format: Option<Format>,
-    /// Columns that are kept as words beside the numbers. Where none are named and no columns are chosen, those of text.
-    pub ids: Vec<String>,
-    /// Columns that are words where they are text, chosen or not: formulas compare them.
-    pub texts: Vec<String>,
-}
 
 /// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an archive).
 ///

@@ -3,7 +3,7 @@
 use crate::growing::Growing;
 use crate::guard::at_line;
 use crate::npy::too_large;
-use crate::read::ReadOptions;
+use crate::read_options::ReadOptions;
 use crate::words::WordColumn;
 use zipfold_core::budget::Tab;
 use zipfold_core::columns::expand;

@@ -1,7 +1,7 @@
 //! Files that are not complete yet. Their names can be foreseen, so they are made anew and never through a link, and what
 //! an earlier run left is used again only where it is a plain file of our own that nobody holds.
 
-use crate::atomic::{folder_error, write_error};
+use crate::output_error::{folder_error, write_error};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

@@ -1,8 +1,11 @@
 //! Bins among edges of any distances: a table says between which edges the values of a part of the axis lie, and halving does the
 //! rest, the same number of steps for every value.
 
-use super::histogram::{LAST_DIGITS, TWO_52};
 use std::hint::select_unpredictable;
+
+/// 2⁵², and the digits below it: adding it rounds to a whole number, which these digits are.
+pub(super) const TWO_52: f64 = 4_503_599_627_370_496.0;
+pub(super) const LAST_DIGITS: u64 = (1 << 52) - 1;
 
 /// Parts of the axis for each bin, and at most.
 const PARTS: usize = 4;

@@ -2,7 +2,7 @@
 //! weighted sums are whole numbers of 128 bits, whose addition is associative.
 
 use super::BLOCK;
-use super::finder::Finder;
+use super::finder::{Finder, LAST_DIGITS, TWO_52};
 use super::scale::{Scale, lowest_digit};
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
 use crate::error::{Error, Result};
@@ -21,10 +21,6 @@ pub enum Closed {
     /// It is over, as in Corrfunc: all bins are half-open.
     HalfOpen,
 }
-
-/// 2⁵², and the digits below it.
-pub(super) const TWO_52: f64 = 4_503_599_627_370_496.0;
-pub(super) const LAST_DIGITS: u64 = (1 << 52) - 1;
 
 /// One axis: edges ascending; a value's bin is the largest i with edge[i] ≤ value.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,6 +13,7 @@ mod finder;
 pub mod histogram;
 mod line;
 pub mod nearest;
+mod reduce;
 pub mod rows;
 pub mod runs;
 pub mod scale;

@@ -1,10 +1,7 @@
 //! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or everything).
 
-use super::runs::{Run, below};
-use super::{Accumulate, BLOCK, Column, Columns, Fold, Layout, Lent, Line, Numbers, Role, State, Traits, Value};
-use crate::hash::Hash;
+use super::{BLOCK, Fold, State};
 use crate::number;
-use crate::pair::Side;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -196,81 +193,11 @@ impl RowFold {
     }
 }
 
-impl Accumulate for RowFold {
-    type State = RowState;
-
-    fn traits(&self) -> Traits {
-        let exact = !self.op.adds();
-        Traits {
-            rounds: !exact,
-            bounded: exact && self.along != Along::Column && self.width == 1,
-            by_row: !self.once,
-            operations: 4.0,
-            ..Traits::default()
-        }
-    }
-    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
-        test(self.root)
-    }
-    fn start(&self, n: usize, m: usize) -> RowState {
-        RowState::new(self, self.rows(n, m))
-    }
-    /// Pieces of blocks, which [`push_pieces`] adds tile by tile: sums have the same bits for every tiling.
-    fn part(&self, _: &Range<usize>) -> RowState {
-        RowState::part()
-    }
-    fn bytes(&self, n: usize, m: usize) -> u64 {
-        self.rows(n, m) as u64 * (self.stride() as u64 + 1) * 8
-    }
-    fn takes(&self, state: &RowState, n: usize, m: usize) -> bool {
-        state.fits(self, n, m)
-    }
-    /// Credits the line to the pieces of its block; without any, its rows have their sums already.
-    #[inline(always)]
-    fn absorb<T: Value>(&self, _: &mut RowState, line: &Line<'_, T>, lent: Lent<'_>) {
-        let Some(pieces) = lent.pieces else { return };
-        let (weights, apart) = lent.weights;
-        let Line { row, first, len, half, stride, .. } = *line;
-        Run { row, first, len, values: line.root(self.root), stride, weights, apart }.credit(self, half, pieces);
-    }
-    fn merge(&self, into: &mut RowState, from: RowState) {
-        into.merge(self, &from);
-    }
-    fn merge_sorted(&self, into: &mut RowState, from: RowState, order: &[u32]) {
-        into.merge_sorted(self, &from, order);
-    }
-    fn identify(&self, hash: &mut Hash) {
-        let RowFold { root, width, op, along, weight_width, once, .. } = self;
-        hash.text(&format!("{root} {width} {op:?} {along:?} {weight_width} {once}"));
-    }
-    fn identify_weights(&self, hash: &mut Hash) {
-        self.weights.iter().for_each(|w| hash.doubles(w));
-    }
-    fn columns<'a>(&'a self, state: &'a RowState, _: usize, _: usize) -> Columns<'a> {
-        let (values, width) = (state.finish(self), self.out_width().max(1));
-        let rows = values.len() / width;
-        let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
-        let whole = matches!(self.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
-        let role = match (self.op, self.along) {
-            (RowOp::Argmin | RowOp::Argmax, Along::Row) => Role::Row(Side::Y),
-            (RowOp::Argmin | RowOp::Argmax, Along::Column) => Role::Row(Side::X),
-            (RowOp::Count, _) => Role::Count,
-            _ => Role::Value,
-        };
-        let numbers: Numbers<'a> = match whole {
-            true => values.iter().map(|v| *v as i64).collect::<Vec<i64>>().into(),
-            false => values.into(),
-        };
-        let lines = match self.along {
-            Along::Row => Some(Side::X),
-            Along::Column => Some(Side::Y),
-            Along::All => None,
-        };
-        Columns::new(Layout::Array(lines), shape, vec![Column::new("values", role, numbers).called("value")])
-    }
-    fn describe(&self) -> String {
-        format!("{:?} by {:?}", self.op, self.along).to_lowercase()
-    }
+/// e to what `value` is below `top`; nothing of −∞, and 1 of the top itself, even +∞.
+#[inline(always)]
+pub(super) fn below(value: f64, top: f64) -> f64 {
+    let e = if value == top { 1.0 } else { number::exp(value - top) };
+    if value == f64::NEG_INFINITY { 0.0 } else { e }
 }
 
 /// Takes a better value, or an equal one at a lower index; NaN wins and stays.

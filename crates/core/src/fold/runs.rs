@@ -6,7 +6,7 @@
 //! a column takes its values one after another.
 
 use super::BLOCK;
-use super::rows::{Along, RowFold, RowOp, RowPiece, sum_of_lanes};
+use super::rows::{Along, RowFold, RowOp, RowPiece, below, sum_of_lanes};
 use crate::number;
 use std::ops::Range;
 
@@ -334,13 +334,6 @@ impl<'a, T: Value> Run<'a, T> {
             }
         }
     }
-}
-
-/// e to what `value` is below `top`; nothing of −∞, and 1 of the top itself, even +∞.
-#[inline(always)]
-pub(super) fn below(value: f64, top: f64) -> f64 {
-    let e = if value == top { 1.0 } else { number::exp(value - top) };
-    if value == f64::NEG_INFINITY { 0.0 } else { e }
 }
 
 /// The sum of values in eight lanes by column, the first of which is `first`.

@@ -4,6 +4,7 @@
 //! with a proved bound of its error, counts what is clear of every edge, and re-evaluates the rest. Counts are kept in
 //! private `u32` copies of the bins, one per lane (modulo [`COPIES`]), and flushed before they can overflow.
 
+mod binner;
 mod edges;
 mod lattice;
 mod mesh;
@@ -23,12 +24,13 @@ pub use strips::{Binning, Span, Strip};
 pub use sums::{BEHIND, Terms};
 
 use crate::simd::Isa;
+use binner::Binner;
 use points::Near;
 use std::marker::PhantomData;
 use std::ops::Range;
 use strips::Form;
 use sums::Sums;
-use sweep::{Binner, Counting, Drain, Queue, Queueing, Sweep};
+use sweep::{Counting, Drain, Queue, Queueing, Sweep};
 
 /// Private copies of the bins: neighbouring increments never meet in one counter.
 pub const COPIES: usize = 8;

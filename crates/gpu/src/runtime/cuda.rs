@@ -1,9 +1,10 @@
 //! The CUDA driver, loaded dynamically.
 
+use super::failure::failed;
 use super::home::Way;
 use super::there::There;
 use super::{Arg, Grid, Inner, MemoryInner, PIECE, cache, nvrtc};
-use cudarc::driver::result::{self, DriverError, event};
+use cudarc::driver::result::{self, event};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +14,6 @@ use zipfold_plan::device::{Facts, Runtime};
 
 /// The oldest driver that runs what we generate: CUDA 12.0.
 const OLDEST: i32 = 12000;
-
-pub(super) fn failed(what: &str, e: DriverError) -> Error {
-    let name = e.error_name().map_or_else(|_| format!("{:?}", e.0), |n| n.to_string_lossy().into_owned());
-    if e.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        return Error::resource(format!("{what}: the GPU is out of memory")).remedy("--device cpu");
-    }
-    Error::device(format!("{what}: CUDA says {name}")).remedy("--device cpu")
-}
 
 /// Loads and initialises the driver.
 fn initialise() -> Result<i32> {

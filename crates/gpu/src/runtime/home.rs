@@ -2,7 +2,7 @@
 //! so that one piece is taken on the host while the next one and the next kernel are under way.
 
 use super::PIECE;
-use super::cuda::failed;
+use super::failure::failed;
 use cudarc::driver::result::{self, DriverError, event, stream};
 use cudarc::driver::sys::{self, CUevent_flags};
 use std::ffi::c_void;

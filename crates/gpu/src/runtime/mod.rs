@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod cuda;
+mod failure;
 mod home;
 pub mod nvrtc;
 pub mod opencl;

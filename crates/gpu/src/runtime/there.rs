@@ -2,7 +2,7 @@
 //! their own, so that kernels run on meanwhile.
 
 use super::PIECE;
-use super::cuda::failed;
+use super::failure::failed;
 use cudarc::driver::result::{self, DriverError, event, stream};
 use cudarc::driver::sys::{self, CUevent_flags};
 use rayon::prelude::*;

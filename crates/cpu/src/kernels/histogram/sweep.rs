@@ -1,5 +1,6 @@
 //! The loops over pairs: anchors in registers, vectors of the other side streaming by.
 
+use super::binner::Binner;
 use super::lattice;
 use super::points::{Near, Space};
 use super::uniform::all;
@@ -7,28 +8,6 @@ use super::{CHUNK, Histogram, Pairs, Span, Work};
 use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
-
-/// What turns vectors of r² into counters.
-pub(super) trait Binner<T: Near> {
-    /// Constants in registers.
-    type Constants<S: Lanes<T>>: Copy;
-    /// Loads the constants.
-    fn constants<S: Lanes<T>>(&self, s: S) -> Self::Constants<S>;
-    /// Stores the counter of every lane (its slot times 2^SHIFT) and returns the bits of the undecided lanes. Every index
-    /// lies within the private counters, whatever r² is.
-    ///
-    /// # Safety
-    /// `index` is valid for `N` values.
-    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(
-        &self,
-        s: S,
-        constants: Self::Constants<S>,
-        r2: S::V,
-        index: *mut i32,
-    ) -> u32;
-    /// From this r² on a pair is certainly not below the last edge.
-    fn far(&self) -> T;
-}
 
 /// One sweep over `work`.
 pub(super) struct Sweep<'a, T, V> {

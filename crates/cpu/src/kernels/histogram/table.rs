@@ -1,8 +1,8 @@
 //! Arbitrary bins: a table over the leading bits of r², whose cells say the slot or that it is undecided.
 
+use super::binner::Binner;
 use super::edges::Edges;
 use super::points::{Near, Points};
-use super::sweep::Binner;
 use crate::simd::Lanes;
 
 /// Cells of a table for few edges. Most pairs lie in the last octaves of r², whose part of 64 KiB stays in the L1 cache beside

@@ -1,8 +1,8 @@
 //! Uniform bins: a bin is the integer part of a scaled distance.
 
+use super::binner::Binner;
 use super::edges::Uniform;
 use super::points::{Near, Points};
-use super::sweep::Binner;
 use crate::simd::Lanes;
 
 /// t = r · scale + offset, so that slot i (see [`super::Edges::slot`]) is i ≤ t < i + 1 up to an error of half `band`, by
