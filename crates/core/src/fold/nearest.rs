@@ -104,6 +104,27 @@ pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     by_value.then(a.1.cmp(&b.1))
 }
 
+/// Puts those of `values`, of columns from `first`, into `list` that belong there; `worst` before and after.
+#[inline(never)]
+fn offer(list: &mut Vec<Neighbour>, fold: &Nearest, first: usize, values: &[f64], mut worst: f64) -> f64 {
+    for (at, value) in values.iter().enumerate() {
+        let v = if fold.largest { -*value } else { *value };
+        if v > worst || fold.k == 0 {
+            continue;
+        }
+        let candidate = (v, (first + at) as u64);
+        let place = list.partition_point(|have| order(have, &candidate) == Ordering::Less);
+        if place < fold.k {
+            list.insert(place, candidate);
+            list.truncate(fold.k);
+        }
+        if list.len() >= fold.k {
+            worst = list[fold.k - 1].0;
+        }
+    }
+    worst
+}
+
 impl NearestState {
     /// No candidates, for `rows` rows from `start`.
     pub fn part(start: usize, rows: usize) -> Self {
@@ -121,23 +142,22 @@ impl NearestState {
         };
         self.start == 0 && self.rows.len() == n && self.rows.iter().all(row)
     }
-    /// Offers a run of values of row `row` for columns from `first`.
+    /// Offers a run of values of row `row` for columns from `first`. Most values are worse than the worst that is kept: eight at a time
+    /// are compared with it before any is looked at.
+    #[inline(always)]
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];
-        let mut worst = if list.len() >= fold.k { list[fold.k - 1].0 } else { f64::NAN };
-        for (at, value) in values.iter().enumerate() {
-            let v = if fold.largest { -*value } else { *value };
-            if v > worst || fold.k == 0 {
-                continue;
+        // NaN, which nothing is worse than, while there are fewer than k.
+        let mut worst = if fold.k > 0 && list.len() >= fold.k { list[fold.k - 1].0 } else { f64::NAN };
+        let key = |value: f64| if fold.largest { -value } else { value };
+        for (eight, some) in values.chunks(8).enumerate() {
+            let mut open = false;
+            for value in some {
+                let beyond = key(*value) > worst;
+                open |= !beyond;
             }
-            let candidate = (v, (first + at) as u64);
-            let place = list.partition_point(|have| order(have, &candidate) == Ordering::Less);
-            if place < fold.k {
-                list.insert(place, candidate);
-                list.truncate(fold.k);
-            }
-            if list.len() >= fold.k {
-                worst = list[fold.k - 1].0;
+            if open {
+                worst = offer(list, fold, first + 8 * eight, some, worst);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Which instruction sets exist, which this processor has, and which one is asked for.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction set, ordered by preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,9 +57,21 @@ impl Isa {
         })
     }
 
-    /// This one, or the best below it that the processor has.
+    /// This one, or the best below it that the processor has. Asked for every line of values, so that it takes a load and a test.
+    #[inline]
     pub fn clamp_to_hardware(self) -> Isa {
-        Isa::ALL.into_iter().rev().find(|&i| i <= self && i.is_available()).unwrap_or(Isa::Scalar)
+        /// A bit for each instruction set that is there; 0 before anybody asked, since portable code always is.
+        static THERE: AtomicU8 = AtomicU8::new(0);
+        let bit = |isa: Isa| 1u8 << isa as u8;
+        let mut there = THERE.load(Ordering::Relaxed);
+        if there == 0 {
+            there = Isa::available().into_iter().map(bit).sum();
+            THERE.store(there, Ordering::Relaxed);
+        }
+        if there & bit(self) != 0 {
+            return self;
+        }
+        Isa::ALL.into_iter().rev().find(|isa| *isa <= self && there & bit(*isa) != 0).unwrap_or(Isa::Scalar)
     }
 
     /// The name that [`std::str::FromStr`] reads.
