@@ -150,15 +150,19 @@ impl NearestState {
         // NaN, which nothing is worse than, while there are fewer than k.
         let mut worst = if fold.k > 0 && list.len() >= fold.k { list[fold.k - 1].0 } else { f64::NAN };
         let key = |value: f64| if fold.largest { -value } else { value };
-        for (eight, some) in values.chunks(8).enumerate() {
+        let (eights, rest) = values.as_chunks::<8>();
+        for (at, eight) in eights.iter().enumerate() {
             let mut open = false;
-            for value in some {
+            for value in eight {
                 let beyond = key(*value) > worst;
                 open |= !beyond;
             }
             if open {
-                worst = offer(list, fold, first + 8 * eight, some, worst);
+                worst = offer(list, fold, first + 8 * at, eight, worst);
             }
+        }
+        if !rest.is_empty() {
+            offer(list, fold, first + 8 * eights.len(), rest, worst);
         }
     }
     /// The worst value kept of row `row`, where it has all its neighbours.
