@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec};
 use zipfold::device::{Runtime, Wanted, list};
+use zipfold::plan::Overrides;
 use zipfold::{Budget, Data, Options, Progress, Result};
 
 /// Pair-components below which a call is done before anybody could interrupt it.
@@ -65,7 +66,7 @@ impl Given {
         Ok(Options {
             threads: self.0,
             budget,
-            settings: self.2.clone().unwrap_or_default(),
+            overrides: Overrides::read(self.2.iter().flatten())?,
             shard: self.3,
             progress: Some(tell),
             stop: Some(&shared.stop),

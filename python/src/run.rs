@@ -151,7 +151,7 @@ pub fn explain<'py>(
         let options = given.options(shared, &tell, false)?;
         let (problem, ranges) = zipfold::ranges::foresee(&problem, &data, &options)?;
         let (job, machine) = ready(&problem, &data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
         let (plan, _) = zipfold::device::place(&job, plan, &options)?;
         let mut json = serde_json::to_value(&plan).map_err(|e| Error::internal(e.to_string()))?;
         if !ranges.is_empty() {

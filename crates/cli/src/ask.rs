@@ -8,6 +8,7 @@ use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::core::{Cells, Precision};
 use zipfold::io::{ReadOptions, read_table};
+use zipfold::plan::Overrides;
 use zipfold::{Budget, Error, Result};
 
 /// Copies of a list of numbers that a run holds: the problem's, the formula's or the axis's own, squares, and the text
@@ -193,18 +194,13 @@ pub fn bytes(text: &str) -> Result<u64> {
     Err(Error::request(format!("'{text}' is no size of memory")).at("--memory").remedy("256MiB, 2GiB"))
 }
 
-/// `--set key=value`.
-pub fn settings(run: &RunArgs) -> Result<BTreeMap<String, String>> {
-    settings_of(&run.set)
-}
-
-/// Plan choices as they are written: KEY=VALUE.
-pub fn settings_of(texts: &[String]) -> Result<BTreeMap<String, String>> {
+/// The plan choices of `--set key=value`.
+pub fn overrides(texts: &[String]) -> Result<Overrides> {
     let one = |text: &String| match text.split_once('=') {
-        Some((k, v)) => Ok((k.to_string(), v.to_string())),
-        None => Err(Error::request(format!("'{text}' sets nothing")).at("--set").remedy("KEY=VALUE")),
+        Some((key, value)) => Ok((key.to_string(), value.to_string())),
+        None => Err(Error::request(format!("expected KEY=VALUE, got '{text}'")).at("--set").remedy("KEY=VALUE")),
     };
-    texts.iter().map(one).collect()
+    Overrides::read(texts.iter().map(one).collect::<Result<Vec<_>>>()?)
 }
 
 /// `--shard I/N`, from 1, as (index from 0, parts).

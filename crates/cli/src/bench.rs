@@ -14,8 +14,8 @@ use zipfold::core::problem::{AxisSpec, FoldSpec};
 use zipfold::core::{Cells, Precision};
 use zipfold::cpu::pairs::{Shared, SharedMatrix, Sink, Values};
 use zipfold::library::{Pairs, pairs};
-use zipfold::plan::Plan;
 use zipfold::plan::cost::FRESH;
+use zipfold::plan::{Overrides, Plan};
 use zipfold::run::{Target, ready, run};
 use zipfold::{Data, Error, Job, Lent, Options, Outcome, Result, Table};
 
@@ -143,19 +143,16 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
 /// Predicts and measures one workload: the least of the turns, of description, plan and run.
 fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let (problem, data) = asked(workload)?;
-    let mut settings = ask::settings_of(&args.set)?;
-    workload.plan.iter().for_each(|(key, value)| {
-        settings.entry(key.clone()).or_insert_with(|| value.clone());
-    });
-    let options = Options { threads: args.threads, settings, ..Options::default() };
+    let overrides = Overrides::read(&workload.plan)?.and(&ask::overrides(&args.set)?);
+    let options = Options { threads: args.threads, overrides, ..Options::default() };
     let problem = problem.problem();
     let (job, machine) = ready(problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
     let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan)? };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
         let (job, machine) = ready(problem, &data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
         let mut outcome = run(problem, &job, plan, &target, &options)?;
         let seconds = start.elapsed().as_secs_f64();
         outcome.outputs.clear();

@@ -15,8 +15,8 @@ use levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, WEIGHTS, cover};
 use question::{Asked, Ends, asked, of_two};
 use std::collections::BTreeMap;
 use zipfold::core::figures;
-use zipfold::plan::Settings;
 use zipfold::plan::cost::Term;
+use zipfold::plan::overrides::{Family, Overrides, Pruning};
 use zipfold::run::{Output, Target, ready, run};
 use zipfold::{Blame, Options, Result};
 
@@ -35,7 +35,7 @@ struct Timed {
     actual: f64,
     predicted: f64,
     terms: Vec<Term>,
-    family: String,
+    family: Family,
     pruned: bool,
 }
 
@@ -43,7 +43,7 @@ struct Timed {
 fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
     let (problem, ranges) = zipfold::ranges::foresee(&asked.problem, &asked.data, options)?;
     let (job, machine) = ready(&problem, &asked.data, options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
     let of_ranges = ranges.into_iter().flat_map(|plan| plan.terms);
     let of_ranges = of_ranges.map(|term| Term { what: format!("range: {}", term.what), ..term });
     let terms: Vec<Term> = plan.terms.into_iter().chain(of_ranges).collect();
@@ -51,18 +51,18 @@ fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
 }
 
 fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
-    let options = Options { threads, settings: asked.settings.clone(), ..Options::default() };
+    let options = Options { threads, overrides: asked.overrides.clone(), ..Options::default() };
     let (predicted, terms) = predicted(asked, &options)?;
     let mut best: Option<Timed> = None;
     for turn in 0..=turns.max(1) {
         let watch = Watch::start(threads);
         let (job, machine) = ready(&asked.problem, &asked.data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
         let outcome = run(&asked.problem, &job, plan, &Target::Memory, &options)?;
         let actual = watch.seconds();
         // The first turn starts threads and makes code.
         if turn <= 1 || best.as_ref().is_some_and(|b| actual < b.actual) {
-            let (family, pruned) = (outcome.plan.family.clone(), outcome.plan.prune.is_on());
+            let (family, pruned) = (outcome.plan.family, outcome.plan.prune.is_on());
             best = Some(Timed { actual, predicted, terms: terms.clone(), family, pruned });
         }
         if actual > SLOW {
@@ -93,7 +93,7 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
 struct Beside {
     what: &'static str,
     case: Case,
-    settings: Settings,
+    overrides: Overrides,
     two: bool,
     /// How many times its time the other may take for doing more: twice the bytes, ten times the neighbours.
     more: f64,
@@ -101,7 +101,7 @@ struct Beside {
 
 /// The questions beside `case`.
 fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
-    let at = |what, case| Beside { what, case, settings: Settings::new(), two: false, more: 1.0 };
+    let at = |what, case| Beside { what, case, overrides: Overrides::default(), two: false, more: 1.0 };
     let mut all = vec![];
     let fold = levels.text(case, FOLD);
     let mut other = |what, case: Option<Case>, more| all.extend(case.map(|case| Beside { more, ..at(what, case) }));
@@ -127,16 +127,15 @@ fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
     if levels.text(case, SIDES) != "cross" && fold != "condensed" {
         all.push(Beside { two: true, ..at("of two tables", *case) });
     }
-    let mut set = |what, key: &str, value: &str| {
-        all.push(Beside { settings: Settings::from([(key.into(), value.into())]), ..at(what, *case) });
-    };
+    let mut set = |what, overrides| all.push(Beside { overrides, ..at(what, *case) });
+    let pruned = |prune| Overrides { prune: Some(prune), ..Overrides::default() };
     if plain.pruned {
-        set("without bounds", "prune", "off");
+        set("without bounds", pruned(Pruning::Off));
     } else {
-        set("with bounds", "prune", "on");
-        for family in ["jit", "dense"].into_iter().filter(|f| *f != plain.family) {
-            if matches!(plain.family.as_str(), "jit" | "dense" | "vm") {
-                set("by another family", "family", family);
+        set("with bounds", pruned(Pruning::On));
+        for family in [Family::Jit, Family::Dense].into_iter().filter(|f| *f != plain.family) {
+            if matches!(plain.family, Family::Jit | Family::Dense | Family::Vm) {
+                set("by another family", Overrides { family: Some(family), ..Overrides::default() });
             }
         }
     }
@@ -190,7 +189,7 @@ struct Found {
 /// Those of the output.
 pub fn everything(args: &BenchArgs) -> Result<()> {
     let levels = Levels::built_in()?;
-    let settings = ask::settings_of(&args.set)?;
+    let overrides = ask::overrides(&args.set)?;
     let threads = if args.threads == 0 { 1 } else { args.threads };
     let wanted = |case: &Case| args.names.iter().all(|name| levels.name(case).contains(name.as_str()));
     let (cases, without) = cover(&levels);
@@ -198,7 +197,7 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
     let mut found = Found::default();
     let watch = Watch::start(threads);
     for case in &cases {
-        if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &settings, &mut found) {
+        if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &overrides, &mut found) {
             found.refused.push((levels.name(case), e.to_string()));
         }
     }
@@ -253,21 +252,20 @@ fn one(
     levels: &Levels,
     case: &Case,
     (turns, threads, compare): (usize, usize, bool),
-    settings: &Settings,
+    overrides: &Overrides,
     found: &mut Found,
 ) -> Result<()> {
     let ends = ends(levels, case)?;
     let mut rows = levels.rows(case);
-    let question = |case: &Case, rows, more: &Settings| -> Result<Asked> {
+    let question = |case: &Case, rows, more: &Overrides| -> Result<Asked> {
         let mut question = asked(levels, case, rows, Some(ends))?;
-        question.settings = settings.clone();
-        question.settings.extend(more.clone());
+        question.overrides = overrides.clone().and(more);
         Ok(question)
     };
-    let none = Settings::new();
+    let none = Overrides::default();
     let plain = loop {
         let question = question(case, rows, &none)?;
-        let options = Options { threads, settings: question.settings.clone(), ..Options::default() };
+        let options = Options { threads, overrides: question.overrides.clone(), ..Options::default() };
         if rows / 2 >= FEWEST && predicted(&question, &options)?.0 > LONG {
             rows /= 2;
             continue;
@@ -276,8 +274,12 @@ fn one(
     };
     found.questions += 1;
     found.runs += 1;
-    let name =
-        format!("{} ({rows} rows, {}{})", levels.name(case), plain.family, if plain.pruned { ", pruned" } else { "" });
+    let name = format!(
+        "{} ({rows} rows, {}{})",
+        levels.name(case),
+        plain.family.name(),
+        if plain.pruned { ", pruned" } else { "" }
+    );
     let off = apart(plain.predicted, plain.actual);
     if plain.actual > NOISE {
         let log = (plain.predicted / plain.actual).ln();
@@ -295,7 +297,7 @@ fn one(
         if !compare || !levels.allow(&beside.case) {
             continue;
         }
-        let asked = question(&beside.case, rows, &beside.settings);
+        let asked = question(&beside.case, rows, &beside.overrides);
         let other = asked.and_then(|asked| timed(&if beside.two { of_two(asked) } else { asked }, turns, threads));
         let other = match other {
             Ok(other) => other,

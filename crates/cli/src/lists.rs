@@ -5,7 +5,7 @@ use crate::terminal::print_line;
 use serde_json::json;
 use zipfold::core::pair::functions::{self, Kind};
 use zipfold::core::pair::named::{self, Domain};
-use zipfold::plan::settings;
+use zipfold::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
 
 /// A list, or one of its entries.
@@ -161,7 +161,7 @@ pub fn functions(asked: &Named) -> Result<()> {
 /// All plan choices.
 pub fn settings_text() -> String {
     let mut rows = vec![["--set", "values", "what it decides"].map(String::from).to_vec()];
-    rows.extend(settings::ALL.iter().map(|s| vec![s.key.into(), s.values.into(), s.about.into()]));
+    rows.extend(Overrides::table().into_iter().map(|s| vec![s.key.into(), s.values, s.about.into()]));
     format!(
         "{}\n\nPlan choices change speed, never the answer (but for dense.input=f16|bf16, which rounds rows).",
         columns(&rows)
@@ -170,17 +170,18 @@ pub fn settings_text() -> String {
 
 /// `zipfold settings`.
 pub fn settings(asked: &Named) -> Result<()> {
-    let one = |s: &settings::Setting| json!({"key": s.key, "values": s.values, "about": s.about});
+    let one = |s: &Override| json!({"key": s.key, "values": s.values, "about": s.about});
+    let table = Overrides::table();
     if let Some(name) = &asked.name {
-        let Some(found) = settings::ALL.iter().find(|s| s.key == name) else {
-            let near = zipfold::core::pair::parse::suggestion(name, settings::ALL.iter().map(|s| s.key), "one of");
+        let Some(found) = table.iter().find(|s| s.key == name) else {
+            let near = zipfold::core::pair::parse::suggestion(name, table.iter().map(|s| s.key), "one of");
             return Err(Error::request(format!("no plan choice '{name}'")).at("zipfold settings").remedy(near));
         };
-        let text = columns(&[vec![format!("--set {}=…", found.key), found.values.into(), found.about.into()]]);
+        let text = columns(&[vec![format!("--set {}=…", found.key), found.values.clone(), found.about.into()]]);
         return print_line(&if asked.json { one(found).to_string() } else { text });
     }
     match asked.json {
-        true => print_line(&json!(settings::ALL.iter().map(one).collect::<Vec<_>>()).to_string()),
+        true => print_line(&json!(table.iter().map(one).collect::<Vec<_>>()).to_string()),
         false => print_line(&settings_text()),
     }
 }

@@ -19,7 +19,8 @@ impl OneOf {
     }
     /// A plan choice.
     pub fn setting() -> Self {
-        let known = || zipfold::plan::settings::ALL.iter().map(|s| (format!("{}=", s.key), s.about)).collect();
+        let known =
+            || zipfold::plan::Overrides::table().into_iter().map(|s| (format!("{}=", s.key), s.about)).collect();
         OneOf { known, list: crate::lists::settings_text }
     }
     /// A device.

@@ -125,7 +125,7 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     seconds.range = range.map_or(0.0, |found| found.seconds);
     let planning = Instant::now();
     let (job, machine) = ready(problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
     seconds.plan = planning.elapsed().as_secs_f64();
     let target = target(args, &job, output);
     let outcome = zipfold::run(problem, &job, plan, &target, &options);
@@ -261,7 +261,7 @@ fn options<'a>(
     Ok(Options {
         threads: args.threads,
         budget: budget.clone(),
-        settings: ask::settings(args)?,
+        overrides: ask::overrides(&args.set)?,
         shard,
         checkpoint: checkpoint.map(|o| PathBuf::from(format!("{o}.zipfold-resume"))),
         checkpoint_every: Duration::from_secs_f64(args.checkpoint_every.min(1e6)),
@@ -364,8 +364,12 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         answer::refuse_early(path, &problem, args)?;
     }
     let data = read_data(&problem, &budget)?;
-    let mut options =
-        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let mut options = Options {
+        threads: args.threads,
+        budget: budget.clone(),
+        overrides: ask::overrides(&args.set)?,
+        ..Options::default()
+    };
     if !args.json {
         options.warnings = Bar::new(true).warnings();
     }
@@ -390,14 +394,14 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
     let options = Options {
         threads: args.threads,
         budget: budget.clone(),
-        settings: ask::settings(args)?,
+        overrides: ask::overrides(&args.set)?,
         device: Wanted::parse(&args.device)?,
         ..Options::default()
     };
     // Explaining computes nothing: a range that is yet to be found is that of a sample here.
     let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
     let (job, machine) = ready(&problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
     let (plan, device) = zipfold::device::place(&job, plan, &options)?;
     options.warnings.all().iter().for_each(|w| crate::terminal::warning(w));
     // JSON has them among the facts of the plan.
@@ -419,12 +423,16 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     use std::io::Write;
     let facts = crate::target::facts(target, budget)?;
     let data = read_data(problem, budget)?;
-    let options =
-        Options { threads: args.threads, budget: budget.clone(), settings: ask::settings(args)?, ..Options::default() };
+    let options = Options {
+        threads: args.threads,
+        budget: budget.clone(),
+        overrides: ask::overrides(&args.set)?,
+        ..Options::default()
+    };
     let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
     let (job, machine) = ready(&problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
-    let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
+    let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.overrides)?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
     let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges, true);

@@ -6,7 +6,6 @@ use crate::emit::maps::{Map, Placing, Root};
 use crate::emit::matrix;
 use crate::emit::{header, loads};
 use crate::engine::{Number, Part, Put};
-use crate::points::{chosen, counted};
 use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
 use crate::twin::maps;
@@ -17,6 +16,7 @@ use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
 use zipfold_plan::half::Half;
+use zipfold_plan::overrides::{DenseInput, DeviceFamily};
 use zipfold_plan::{Plan, Tile};
 
 /// A matrix on the device.
@@ -53,13 +53,16 @@ pub fn is_dense(job: &Job) -> bool {
 
 /// Whether slices of components are reused; otherwise a thread computes whole cells.
 fn is_blocked(job: &Job, plan: &Plan) -> bool {
-    text::fits(job) && plan.choices.get("device.family").is_none_or(|f| f != "cells")
+    text::fits(job) && plan.choices.device_family != Some(DeviceFamily::Cells)
 }
 
 /// The 16-bit numbers as which `plan` has rows multiplied.
 pub fn half(plan: &Plan) -> Option<Half> {
-    let name = plan.choices.get("dense.input")?;
-    [Half::F16, Half::Bf16].into_iter().find(|half| half.name() == name)
+    match plan.choices.dense_input? {
+        DenseInput::F32 => None,
+        DenseInput::F16 => Some(Half::F16),
+        DenseInput::Bf16 => Some(Half::Bf16),
+    }
 }
 
 fn is_mirrored(job: &Job) -> bool {
@@ -80,14 +83,14 @@ fn by_block(placing: Placing) -> Result<Placing> {
 /// # Errors
 /// `Request` for settings that make no sense.
 pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
-    let (low, precision) = (&job.low, plan.precision);
+    let (low, precision, choices) = (&job.low, plan.precision, &plan.choices);
     let mirror = is_mirrored(job);
     let single = precision == Precision::F32;
     let piped = single && runtime == Runtime::Cuda;
     // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
-    let stages = counted(plan, "dense.stages", if piped { 3 } else { 0 }, 4)?;
+    let stages = choices.dense_stages.map_or(if piped { 3 } else { 0 }, |v| v.get());
     let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
-    let across = chosen(plan, "dense.across", 8, 16)?;
+    let across = choices.dense_across.map_or(8, |v| v.get());
     let (slice, blocks) = match copy {
         Copying::Ahead => (text::default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
         // Second accumulators take the registers of a second block.
@@ -95,14 +98,10 @@ pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
             (text::pipe_slice(low, precision, stages), if text::carries(low, precision) { 1 } else { 2 })
         }
     };
-    let slice = chosen(plan, "dense.slice", slice, 32)?;
-    let blocks = chosen(plan, "dense.blocks", blocks, 4)?;
-    if !matches!(across, 8 | 16) {
-        let e = Error::request(format!("{across} columns a thread")).at("--set dense.across");
-        return Err(e.remedy("8 or 16"));
-    }
+    let slice = choices.dense_slice.map_or(slice, |v| v.get());
+    let blocks = choices.dense_blocks.map_or(blocks, |v| v.get());
     let load = loads::chosen(plan, precision)?;
-    let unroll = chosen(plan, "dense.unroll", slice, 32)?;
+    let unroll = choices.dense_unroll.map_or(slice, |v| v.get());
     let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
     if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
         let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
@@ -147,7 +146,7 @@ impl<'j> Dense<'j> {
     /// # Errors
     /// Those of the device and of the settings.
     pub fn load(job: &'j Job, plan: &Plan, device: &Device) -> Result<Option<Self>> {
-        if !is_dense(job) || plan.choices.get("device.family").is_some_and(|f| f == "values") {
+        if !is_dense(job) || plan.choices.device_family == Some(DeviceFamily::Values) {
             return Ok(None);
         }
         let runtime = device.facts.runtime;

@@ -7,7 +7,7 @@ use crate::emit::nearest;
 use crate::emit::pair::RootText;
 use crate::emit::select::{self, Output, Truth};
 use crate::emit::strip::{self, Known};
-use crate::emit::sweep::{self, FoldText, Input, Shape, THREADS};
+use crate::emit::sweep::{self, FoldText, Shape, THREADS};
 use crate::emit::{dense, header, loads, pair};
 use crate::engine::Part;
 use crate::rows::{self, Loaded, Rows};
@@ -21,6 +21,7 @@ use zipfold_core::fold::{
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::overrides::{self, Bins, Diagonal, FoldTiles, Input, SelectOutput};
 use zipfold_plan::sweep as tree;
 use zipfold_plan::tiles::credited;
 use zipfold_plan::{Plan, Tile};
@@ -47,27 +48,6 @@ pub struct Points<'j> {
     extra: Memory,
     /// Whether values in single precision are candidates only.
     pub filtered: bool,
-}
-
-/// A choice made by hand, as a number from 1 on.
-pub fn chosen(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
-    within(plan, key, default, 1..=most)
-}
-
-/// A choice made by hand, as a number that may be 0.
-pub fn counted(plan: &Plan, key: &str, default: usize, most: usize) -> Result<usize> {
-    within(plan, key, default, 0..=most)
-}
-
-fn within(plan: &Plan, key: &str, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize> {
-    let Some(text) = plan.choices.get(key) else { return Ok(default) };
-    match text.parse::<usize>().ok().filter(|v| range.contains(v)) {
-        Some(v) => Ok(v),
-        None => {
-            let e = Error::request(format!("'{text}' is no number for it")).at(format!("--set {key}"));
-            Err(e.limit(format!("{} to {}", range.start(), range.end())))
-        }
-    }
 }
 
 /// Whether the device folds `job` itself.
@@ -97,7 +77,7 @@ impl<'j> Points<'j> {
         }
         let mut passes = vec![];
         for (shape, source) in sources(job, plan, device.facts.runtime, ranges)? {
-            let names = if counts_first(job, plan)? { &["zf_sweep", "zf_put"][..] } else { &["zf_sweep"] };
+            let names = if counts_first(job, plan) { &["zf_sweep", "zf_put"][..] } else { &["zf_sweep"] };
             let mut kernels = device.compile(&source, names)?.into_iter();
             let kernel = kernels.next().ok_or_else(|| Error::internal("no kernel was compiled"))?;
             passes.push(Pass { kernel, place: kernels.next(), shape });
@@ -162,7 +142,8 @@ impl<'j> Points<'j> {
 /// # Errors
 /// `Request` for settings that make no sense.
 pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges; 2]>) -> Result<Vec<(Shape, String)>> {
-    let off = plan.choices.get("filter").is_some_and(|v| v == "off");
+    let choices = &plan.choices;
+    let off = choices.filter == Some(overrides::Filter::Off);
     let filter = if off { None } else { ranges.and_then(|r| filter(job, r)) };
     let single = sums_single(job) || ranges.is_some_and(|r| exponents_single(job, r));
     let precision = if filter.is_some() || single { Precision::F32 } else { Precision::F64 };
@@ -170,13 +151,11 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
     for (anchor, cells) in sides(job) {
         let widest = tree::width(job, 0).max(tree::width(job, 1));
         let default = tree::sweep(tree::Work::of(job), widest, precision);
-        let anchors = chosen(plan, "points.anchors", default.anchors, 8)?;
-        let blocks = chosen(plan, "points.blocks", default.blocks, 16)?;
-        let unroll = chosen(plan, "points.unroll", default.unroll, 16)?;
-        let input = match plan.choices.get("points.input") {
-            Some(text) => Input::parse(text, runtime)?,
-            None => Input::Panel,
-        };
+        let anchors = choices.points_anchors.map_or(default.anchors, |v| v.get());
+        let blocks = choices.points_blocks.map_or(default.blocks, |v| v.get());
+        let unroll = choices.points_unroll.map_or(default.unroll, |v| v.get());
+        let input = choices.points_input.unwrap_or(Input::Panel);
+        shuffles(input, runtime)?;
         room(job, anchor, input, (anchors, precision))?;
         let clean = filter.is_some() || ranges.is_some_and(|r| is_clean(job, r));
         let shape = Shape {
@@ -198,7 +177,7 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime, ranges: Option<&[Ranges
             true => Shape {
                 anchors: 1,
                 tiled: true,
-                unroll: chosen(plan, "points.unroll", strip::unroll(&job.folds[0]), 16)?,
+                unroll: choices.points_unroll.map_or(strip::unroll(&job.folds[0]), |v| v.get()),
                 ..shape
             },
             false => shape,
@@ -213,32 +192,27 @@ fn is_tiled(job: &Job, plan: &Plan, shape: &Shape) -> Result<bool> {
     let fits =
         tree::tiles(job) && dense::fits(job) && shape.clean && shape.precision == Precision::F32 && !shape.balanced;
     let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
-    let fits = fits && !counts_first(job, plan)?;
-    match plan.choices.get("fold.tiles").map(String::as_str) {
+    let fits = fits && !counts_first(job, plan);
+    match plan.choices.fold_tiles {
         None => Ok(fits && tree::is_wide(job)),
-        Some("sweep") => Ok(false),
-        Some("dense") if fits => Ok(true),
-        Some("dense") => {
+        Some(FoldTiles::Sweep) => Ok(false),
+        Some(FoldTiles::Dense) if fits => Ok(true),
+        Some(FoldTiles::Dense) => {
             let e = Error::request("this fold does not take its cells from dense tiles").at("--set fold.tiles");
             Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
-        }
-        Some(other) => {
-            Err(Error::request(format!("no '{other}' here")).at("--set fold.tiles").remedy("dense or sweep"))
         }
     }
 }
 
 /// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's load-balanced diagonal).
 fn is_balanced(job: &Job, plan: &Plan) -> Result<bool> {
-    let odd = |what: String| Error::request(what).at("--set tile.diagonal");
-    match plan.choices.get("tile.diagonal").map(String::as_str) {
-        None | Some("plain") => Ok(false),
-        Some("balanced") if job.space.is_half() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
-        Some("balanced") => {
-            let e = odd("no diagonal whose pairs any thread may take".into());
+    match plan.choices.tile_diagonal {
+        None | Some(Diagonal::Plain) => Ok(false),
+        Some(Diagonal::Balanced) if job.space.is_half() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
+        Some(Diagonal::Balanced) => {
+            let e = Error::request("no diagonal whose pairs any thread may take").at("--set tile.diagonal");
             Err(e.remedy("plain; balanced is for histograms of half spaces, --cells triangle or diagonal"))
         }
-        Some(other) => Err(odd(format!("no '{other}' here")).remedy("plain or balanced")),
     }
 }
 
@@ -402,14 +376,14 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
         }
         Fold::Histogram(h) => {
             root = h.axes[0].root;
-            let copies = copies(h.cells(), plan, runtime, sweep::shared_rows(&job.low, shape))?;
-            let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
+            let copies = copies(h.cells(), plan, runtime, sweep::shared_rows(&job.low, shape));
+            let fast = plan.choices.bins == Some(Bins::Fast);
             let band = filter.and_then(|f| bin_band(f, h, fast));
             folds::histogram(job, h, shape, copies, band)
         }
         Fold::Select(f) => {
             root = f.root;
-            let output = if counts_first(job, plan)? { Output::Count } else { Output::Pages(PAGE) };
+            let output = if counts_first(job, plan) { Output::Count } else { Output::Pages(PAGE) };
             select::select(job, f, shape, output, truth.map(|t| t.maybe.as_str()))
         }
         _ => return Err(Error::internal("a dense fold in family points")),
@@ -417,7 +391,7 @@ fn source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Optio
     let text = folds::with_tally(text, shape);
     let before = functions(job, shape, root);
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &text);
-    if let (Fold::Select(f), true) = (&job.folds[0], counts_first(job, plan)?) {
+    if let (Fold::Select(f), true) = (&job.folds[0], counts_first(job, plan)) {
         let text = select::select(job, f, shape, Output::Place, truth.map(|t| t.maybe.as_str()));
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
@@ -437,7 +411,7 @@ fn functions(job: &Job, shape: &Shape, root: usize) -> String {
 
 /// The source where cells come from register-blocked tiles.
 fn tiled_source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter: Option<&Filter>) -> Result<String> {
-    let fast = plan.choices.get("bins").is_some_and(|v| v == "fast");
+    let fast = plan.choices.bins == Some(Bins::Fast);
     let (root, band) = match &job.folds[0] {
         Fold::Rows(f) => (f.root, None),
         Fold::Nearest(f) => (f.root, None),
@@ -451,16 +425,18 @@ fn tiled_source(job: &Job, plan: &Plan, runtime: Runtime, shape: &Shape, filter:
 }
 
 /// Whether a join counts its matches first, for comparison with the buffer of pages.
-fn counts_first(job: &Job, plan: &Plan) -> Result<bool> {
+fn counts_first(job: &Job, plan: &Plan) -> bool {
     let inner = matches!(&job.folds[0], Fold::Select(f) if f.kind == SelectKind::Inner);
-    match plan.choices.get("select.output").map(String::as_str) {
-        None | Some("pages") => Ok(false),
-        Some("count") => Ok(inner),
-        Some(other) => {
-            let e = Error::request(format!("no '{other}' here")).at("--set select.output");
-            Err(e.remedy("pages, or count for two passes"))
-        }
+    inner && plan.choices.select_output == Some(SelectOutput::Count)
+}
+
+/// Refuses shuffles where the runtime has none.
+fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
+    if input != Input::Shuffle || runtime == Runtime::Cuda {
+        return Ok(());
     }
+    let e = Error::request("this device has no shuffles between threads").at("--set points.input");
+    Err(e.remedy("panel, cache or both"))
 }
 
 fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option<Band> {
@@ -478,15 +454,15 @@ fn bin_band(f: &Filter, h: &zipfold_core::fold::Histogram, fast: bool) -> Option
 }
 
 /// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they are in device memory.
-fn copies(cells: usize, plan: &Plan, runtime: Runtime, taken: usize) -> Result<usize> {
+fn copies(cells: usize, plan: &Plan, runtime: Runtime, taken: usize) -> usize {
     let default = match tree::counters(cells, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,
         tree::Counters::Global => 0,
     };
-    let asked = counted(plan, "hist.copies", default, 32)?;
+    let asked = plan.choices.hist_copies.map_or(default, |copies| copies.get());
     // As many as fit, where fewer were asked for than that.
     let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
-    Ok(asked.min(room / 4 / (cells + 1)))
+    asked.min(room / 4 / (cells + 1))
 }
 
 /// One launch of a pass over a tile.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::half::Half;
+use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
 
 /// Precisions that kernels read.
@@ -135,7 +136,7 @@ impl Loaded {
 
 /// Whether the rows of one tile at a time are on the device.
 pub fn is_streamed(plan: &Plan) -> bool {
-    plan.choices.get("device.rows").is_some_and(|v| v == "streamed")
+    plan.choices.device_rows == Some(Residency::Streamed)
 }
 
 /// Where kernels find the panel of a row: counted from the first one that is held.
@@ -182,10 +183,6 @@ impl<'j> Rows<'j> {
     /// # Errors
     /// Those of the device, `Request` for a choice that makes no sense.
     pub fn load(job: &'j Job, plan: &Plan, device: &Device, kinds: Kinds) -> Result<Self> {
-        if let Some(odd) = plan.choices.get("device.rows").filter(|v| !["held", "streamed"].contains(&v.as_str())) {
-            let e = Error::request(format!("no '{odd}' here")).at("--set device.rows");
-            return Err(e.remedy("held or streamed"));
-        }
         let held = if is_streamed(plan) { None } else { Some(Loaded::all(job, device, kinds)?) };
         let ranges = (kinds.wide && kinds.narrow).then(|| data_ranges(job));
         Ok(Rows { job, kinds, held, ranges })

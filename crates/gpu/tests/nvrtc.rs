@@ -97,7 +97,7 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                     // Single precision for one architecture, the others in turn.
                     let arch = if single && input == "f32" { 90 } else { [80, 100][(at + f) % 2] };
                     let mut plan = choose(&job, &Machine::default(), &Default::default()).unwrap();
-                    plan.choices.insert("dense.input".into(), input.into());
+                    plan.choices.set("dense.input", input).unwrap();
                     for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
                         out.push((format!("{pair} {fold} {name} {precision:?} {input}"), arch, source));
                     }

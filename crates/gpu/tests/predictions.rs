@@ -3,9 +3,8 @@
 #[path = "../examples/device_rate/works.rs"]
 mod works;
 
-use std::collections::BTreeMap;
 use zipfold_gpu::{Facts, Runtime};
-use zipfold_plan::{Machine, choose, device};
+use zipfold_plan::{Machine, Overrides, choose, device};
 
 /// How far a prediction may be from the measured time, as a factor.
 const WITHIN: f64 = 1.25;
@@ -15,10 +14,10 @@ fn predicted(work: &works::Work) -> f64 {
     let mut job = works::job(work, 64, usize::MAX).unwrap();
     (job.space.n, job.space.m) = (work.1, if work.2 == 0 { work.1 } else { work.2 });
     let pairs = work.7.split(',').filter_map(|c| c.split_once('='));
-    let settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
+    let overrides = Overrides::read(pairs).unwrap();
     let facts = Facts::described(Runtime::Cuda);
-    let plan = choose(&job, &Machine::default(), &settings).unwrap();
-    let plan = device::plan_for(&job, plan, &facts, &settings).unwrap();
+    let plan = choose(&job, &Machine::default(), &overrides).unwrap();
+    let plan = device::plan_for(&job, plan, &facts, &overrides).unwrap();
     device::kernel_seconds(&job, &facts, &plan)
 }
 

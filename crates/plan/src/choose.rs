@@ -3,25 +3,22 @@
 use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
 use crate::order::Order;
+use crate::overrides::{Family, Overrides};
 use crate::prune::{self, Prune};
 use crate::screen::{Form, Question};
 use crate::tiles::Tiling;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Precision, Result};
-
-/// Choices made by hand: `--set key=value`.
-pub type Settings = BTreeMap<String, String>;
 
 /// How a job is run. A plan changes speed, never meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// `cpu`, or a device: `cuda:0`.
     pub backend: String,
-    /// The kernel family.
-    pub family: String,
+    /// The kernels of a processor.
+    pub family: Family,
     /// Instruction set.
     pub isa: Isa,
     /// Threads.
@@ -56,7 +53,7 @@ pub struct Plan {
     pub reasons: Vec<String>,
     /// Choices made by hand.
     #[serde(default)]
-    pub choices: Settings,
+    pub choices: Overrides,
     /// What makes the run slower than it could be, and what would help.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -69,8 +66,6 @@ impl Plan {
     }
 }
 
-pub(crate) const KEYS: [&str; 8] = ["tile.rows", "tile.cols", "isa", "unit", "family", "prune", "mesh", "order"];
-
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;
 
@@ -78,29 +73,28 @@ const PARTS: usize = 16;
 ///
 /// # Errors
 /// `Request` for settings that do not exist or do not apply.
-pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan> {
-    check_keys(settings)?;
-    let isa = isa(machine, settings)?;
+pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
+    let isa = isa(machine, overrides)?;
     let precision = precision(job);
     let cells = job.space.size()?;
     let mut of_family = vec![];
-    let family = crate::family::choose(job, machine, isa, precision, settings, &mut of_family)?;
-    let work = |machine, prune, units| Work { job, machine, isa, family: &family, precision, prune, cells, units };
+    let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
+    let work = |machine, prune, units| Work { job, machine, isa, family, precision, prune, cells, units };
     let mut reasons = vec![];
     let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
-    let mut prune = prune::choose(job, settings, cycles, &mut reasons)?;
+    let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
     let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
     let room = |machine: &Machine, prune| {
         let states: u64 = job.folds.iter().map(|f| f.bytes(job.space.n, job.space.m)).sum();
-        let tiling = tiling(job, machine, settings, prune, &mut vec![])?;
+        let tiling = tiling(job, machine, overrides, prune, &mut vec![])?;
         Ok(inputs.saturating_add(states).saturating_add(working_bytes(job, machine.threads, tiling, prune)))
     };
     let mut warnings = vec![];
     let mut at_work = machine.clone();
-    if prune.is_on() && !settings.contains_key("prune") {
+    if prune.is_on() && overrides.prune.is_none() {
         let seconds = |machine: &Machine, prune| {
-            seconds(&cost::terms(&Work { job, machine, isa, family: &family, precision, prune, cells, units: 1 }))
+            seconds(&cost::terms(&Work { job, machine, isa, family, precision, prune, cells, units: 1 }))
         };
         let short = short_of_memory(machine, prune, room, seconds)?;
         if let Some(Short { threads, bounds, warning }) = short {
@@ -111,13 +105,13 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         }
     }
     let machine = &at_work;
-    let tiling = tiling(job, machine, settings, prune, &mut reasons)?;
+    let tiling = tiling(job, machine, overrides, prune, &mut reasons)?;
     // Bounds have kernels of their own: what speaks for a family says nothing then.
     if !prune.is_on() {
         reasons.extend(of_family);
     }
     let tiles = tiling.tiles(&prune::walked(job, prune)).len();
-    let tiles_per_unit = unit(job, tiles, machine.threads, settings)?;
+    let tiles_per_unit = unit(job, tiles, machine.threads, overrides)?;
     let (per_component, per_pair) = job.low.operations();
     let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
     let terms = cost::terms(&work(machine, prune, tiles.div_ceil(tiles_per_unit)));
@@ -128,7 +122,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         isa,
         threads: machine.threads,
         tiling,
-        order: Order::choose(settings)?,
+        order: overrides.order.unwrap_or_default(),
         tiles_per_unit,
         precision,
         cells,
@@ -141,7 +135,7 @@ pub fn choose(job: &Job, machine: &Machine, settings: &Settings) -> Result<Plan>
         terms,
         prune,
         reasons,
-        choices: settings.clone(),
+        choices: overrides.clone(),
         warnings,
     })
 }
@@ -185,28 +179,15 @@ fn short_of_memory(
     Ok(Some(Short { threads, bounds, warning: format!("{slower}: {rest}; --memory {enough} is enough") }))
 }
 
-fn check_keys(settings: &Settings) -> Result<()> {
-    match settings.keys().find(|k| !KEYS.contains(&k.as_str()) && !crate::device::KEYS.contains(&k.as_str())) {
-        None => Ok(()),
-        Some(odd) => {
-            let e = Error::request(format!("no plan choice '{odd}'")).at("--set");
-            Err(e.remedy(format!("one of {}, {}", KEYS.join(", "), crate::device::KEYS.join(", "))))
-        }
-    }
-}
-
-fn isa(machine: &Machine, settings: &Settings) -> Result<Isa> {
-    let Some(name) = settings.get("isa") else { return Ok(machine.isa) };
+fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
+    let Some(isa) = overrides.isa else { return Ok(machine.isa) };
     let have = machine.isa.up_to();
-    match have.iter().find(|i| i.name() == name) {
-        Some(isa) => Ok(*isa),
-        None => {
-            let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
-            Err(Error::request(format!("this machine has no instruction set '{name}'"))
-                .at("--set isa")
-                .remedy(have.join(", ")))
-        }
+    if have.contains(&isa) {
+        return Ok(isa);
     }
+    let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
+    let e = Error::request(format!("this machine has no instruction set '{}'", isa.name()));
+    Err(e.at("--set isa").remedy(have.join(", ")))
 }
 
 /// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and extremes always in f64,
@@ -217,18 +198,10 @@ fn precision(job: &Job) -> Precision {
     if rounded && job.near_root.is_none() { job.precision } else { Precision::F64 }
 }
 
-fn number(settings: &Settings, key: &str) -> Result<Option<usize>> {
-    let Some(text) = settings.get(key) else { return Ok(None) };
-    match text.parse::<usize>().ok().filter(|v| *v > 0 && *v <= 1 << 24) {
-        Some(v) => Ok(Some(v)),
-        None => Err(Error::request(format!("'{text}' is no size")).at(format!("--set {key}")).limit("1 to 16777216")),
-    }
-}
-
 fn tiling(
     job: &Job,
     machine: &Machine,
-    settings: &Settings,
+    overrides: &Overrides,
     prune: Prune,
     reasons: &mut Vec<String>,
 ) -> Result<Tiling> {
@@ -269,17 +242,18 @@ fn tiling(
         true => wide.max(job.space.m.min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS))),
         false => wide,
     };
-    let by_hand = (number(settings, "tile.rows")?, number(settings, "tile.cols")?);
+    let by_hand = (overrides.tile_rows.map(|v| v.get()), overrides.tile_cols.map(|v| v.get()));
     // Folds that take values in the order of columns want all of them in one tile.
     let by_hand = if prune.is_on() && prune.grid.is_some() { (by_hand.0, None) } else { by_hand };
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 
-fn unit(job: &Job, tiles: usize, threads: usize, settings: &Settings) -> Result<usize> {
-    if let Some(by_hand) = number(settings, "unit")? {
-        return Ok(by_hand);
+fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Result<usize> {
+    if let Some(by_hand) = overrides.unit {
+        return Ok(by_hand.get());
     }
-    let state: u64 = job.folds.iter().filter(|f| f.traits().fixed_size).map(|f| f.bytes(0, 0)).sum();
+    let state: u64 =
+        job.folds.iter().filter(|f| f.traits().fixed_size).map(|f| f.bytes(job.space.n, job.space.m)).sum();
     let (counters, cells) = (state / 8, job.space.size()?);
     // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
     let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
@@ -314,7 +288,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
         return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
     }
-    if prune.is_on() && matches!(cost::kernel(job, "points"), cost::Kernel::Nearest | cost::Kernel::Within) {
+    if prune.is_on() && matches!(cost::kernel(job, Family::Points), cost::Kernel::Nearest | cost::Kernel::Within) {
         // Clouds: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
         // rows are kept once more (resident for neighbours of one table: 115 bytes a row of 3, 438 of 8).
         let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };

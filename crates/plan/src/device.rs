@@ -1,45 +1,16 @@
 //! Facts of a device, and the plan for it.
 
-use crate::choose::{Plan, Settings};
+use crate::choose::Plan;
 use crate::half;
 pub use crate::kernels::kernel_seconds;
 use crate::kernels::takes_tiles;
+use crate::overrides::{DenseInput, DeviceFamily, Diagonal, Overrides, Placed, Residency, TriangleMap};
 use crate::prune::Prune;
 use crate::sweep::{Work, sweep, width};
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Binary, Node, Unary};
-use zipfold_core::{Error, Job, Result};
-
-/// Plan choices for devices: `--set key=value`.
-pub const KEYS: [&str; 26] = [
-    "device.tile",
-    "device.family",
-    "device.rows",
-    "device.memory",
-    "device.launches",
-    "device.driver",
-    "points.anchors",
-    "points.blocks",
-    "points.unroll",
-    "points.input",
-    "hist.copies",
-    "bins",
-    "filter",
-    "fold.tiles",
-    "tile.map",
-    "tile.root",
-    "tile.by",
-    "tile.diagonal",
-    "load.vector",
-    "select.output",
-    "dense.input",
-    "dense.slice",
-    "dense.blocks",
-    "dense.stages",
-    "dense.across",
-    "dense.unroll",
-];
+use zipfold_core::{Job, Result};
 
 /// The runtime that drives a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,25 +108,28 @@ impl Facts {
 /// Turns a plan for the host into one for the device `facts`: large tiles, so that launches are few.
 ///
 /// # Errors
-/// `Request` for settings that make no sense.
-pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Result<Plan> {
+/// `Request` for choices that make no sense.
+pub fn plan_for(job: &Job, host: Plan, facts: &Facts, overrides: &Overrides) -> Result<Plan> {
     let mut plan = host;
     plan.backend = facts.id();
     // Devices sweep all pairs; the host, should it take over, must walk the same cells.
     plan.prune = Prune::default();
     let streamed = streams(job, facts, &plan.choices);
     if streamed {
-        plan.choices.insert("device.rows".into(), "streamed".into());
+        plan.choices.device_rows = Some(Residency::Streamed);
         plan.reasons.push("the rows of one tile at a time are on the device".into());
     }
-    if let Some(half) = half::input(job, settings)? {
+    if let Some(half) = half::input(job, overrides)? {
         let how =
-            if settings.contains_key("dense.input") { "asked for: numbers are rounded" } else { "every number is one" };
+            if overrides.dense_input.is_some() { "asked for: numbers are rounded" } else { "every number is one" };
         plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()));
-        plan.choices.insert("dense.input".into(), half.name().into());
+        plan.choices.dense_input = Some(match half {
+            half::Half::F16 => DenseInput::F16,
+            half::Half::Bf16 => DenseInput::Bf16,
+        });
     }
-    if !settings.contains_key("tile.rows") && !settings.contains_key("tile.cols") {
-        plan.tiling = tiling(job, facts, settings)?;
+    if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
+        plan.tiling = tiling(job, facts, overrides);
     }
     if let Some(span) = crate::sweep::span(job) {
         let whole = |side: usize| side.next_multiple_of(span);
@@ -163,7 +137,7 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, settings: &Settings) -> Re
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
-    if !settings.contains_key("unit") {
+    if overrides.unit.is_none() {
         plan.tiles_per_unit = plan.tiles.clamp(1, TOGETHER);
     }
     plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
@@ -220,28 +194,17 @@ fn row_bytes(job: &Job) -> u64 {
 }
 
 /// Whether the rows take more than half of the device's memory, or are asked to come tile by tile.
-fn streams(job: &Job, facts: &Facts, choices: &Settings) -> bool {
-    match choices.get("device.rows").map(String::as_str) {
-        Some(asked) => asked == "streamed",
+fn streams(job: &Job, facts: &Facts, choices: &Overrides) -> bool {
+    match choices.device_rows {
+        Some(asked) => asked == Residency::Streamed,
         None => row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64) > facts.memory / 2,
     }
 }
 
-/// A whole number that `settings` give for `key`: the bytes of device memory to stay within (`device.memory`), the launches
-/// after which the device counts as lost (`device.launches`), the version that the driver counts as (`device.driver`).
-///
-/// # Errors
-/// `Request` for what is no number.
-pub fn limit(settings: &Settings, key: &str) -> Result<Option<u64>> {
-    let Some(text) = settings.get(key) else { return Ok(None) };
-    let odd = |_| Error::request(format!("'{text}' is no number")).at(format!("--set {key}")).remedy("a whole number");
-    text.parse().map(Some).map_err(odd)
-}
-
 /// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
 fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
-    let by_hand = |key: &str| plan.choices.get(key).map(String::as_str);
-    let loads = by_hand("load.vector").map_or("loads of 16 bytes".into(), |v| format!("loads of {v} numbers"));
+    let loads =
+        plan.choices.load_vector.map_or("loads of 16 bytes".into(), |v| format!("loads of {} numbers", v.get()));
     if !is_dense(job) {
         let widest = width(job, 0).max(width(job, 1));
         let leaf = match takes_tiles(job, plan) {
@@ -249,7 +212,7 @@ fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
             false => sweep(Work::of(job), widest, job.precision).reason,
         };
         let mut out = vec![leaf.into(), loads];
-        if by_hand("tile.diagonal") == Some("balanced") {
+        if plan.choices.tile_diagonal == Some(Diagonal::Balanced) {
             out.push("the pairs of a block's own rows are shared evenly by its threads".into());
         }
         return out;
@@ -257,16 +220,16 @@ fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
     if !job.space.is_half() {
         return vec![loads];
     }
-    let map = plan.choices.get("tile.map").map_or("rb", String::as_str);
-    let by_thread = plan.choices.get("tile.by").is_some_and(|by| by == "thread");
+    let map = plan.choices.tile_map.unwrap_or(TriangleMap::Rb);
+    let by_thread = plan.choices.tile_by == Some(Placed::Thread);
     let rows = job.space.n.min(plan.tiling.rows);
     // Tiles of 128 cells where slices of components are reused, of 32 elsewhere.
-    let cells = plan.choices.get("device.family").is_some_and(|f| f == "cells");
+    let cells = plan.choices.device_family == Some(DeviceFamily::Cells);
     let side = if job.low.dim >= 8 && !cells { 128 } else { 32 };
     let across = if by_thread { rows } else { rows.div_ceil(side) };
     let (started, useful) = blocks(map, across as u64, by_thread);
     let idle = started - useful;
-    vec![format!("triangle map {map}: {idle} of {started} blocks of a diagonal tile do nothing"), loads]
+    vec![format!("triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing", map.name()), loads]
 }
 
 /// Threads along a side of a block that find their cells themselves.
@@ -274,21 +237,21 @@ const SIDE: u64 = 16;
 
 /// Blocks that a triangle map starts for `n` rows, and how many of them have something to do. By thread a row is one of
 /// cells, and the useful blocks are those that the cells would fill.
-pub fn blocks(map: &str, n: u64, by_thread: bool) -> (u64, u64) {
+pub fn blocks(map: TriangleMap, n: u64, by_thread: bool) -> (u64, u64) {
     let useful = n * (n + 1) / 2;
     let count = |x: u64, y: u64| if by_thread { x.div_ceil(SIDE) * y.div_ceil(SIDE) } else { x * y };
     let started = match map {
-        "bb" => count(n, n),
-        "ltm" | "utm" => {
+        TriangleMap::Bb => count(n, n),
+        TriangleMap::Ltm | TriangleMap::Utm => {
             let side = (useful as f64).sqrt().ceil() as u64;
             count(side, useful.div_ceil(side.max(1)))
         }
-        "rec" => {
+        TriangleMap::Rec => {
             let levels = (0..63).map(|l| 1u64 << l).take_while(|side| *side < n);
             count(n, 1) + levels.map(|side| count(n.div_ceil(2 * side) * side, side)).sum::<u64>()
         }
-        _ if n.is_multiple_of(2) => count(n / 2, n + 1),
-        _ => count(n.div_ceil(2), n),
+        TriangleMap::Rb if n.is_multiple_of(2) => count(n / 2, n + 1),
+        TriangleMap::Rb => count(n.div_ceil(2), n),
     };
     (started, if by_thread { useful.div_ceil(SIDE * SIDE) } else { useful })
 }
@@ -359,22 +322,16 @@ fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
 }
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller.
-fn tiling(job: &Job, facts: &Facts, settings: &Settings) -> Result<Tiling> {
+fn tiling(job: &Job, facts: &Facts, overrides: &Overrides) -> Tiling {
     let dense = is_dense(job);
-    let side = match settings.get("device.tile") {
+    let side = match overrides.device_tile {
         None if facts.host => 1 << 12,
         None if dense => 1 << 14,
         None => 1 << 20,
-        Some(text) => match text.parse::<usize>().ok().filter(|v| (1..=1 << 20).contains(v)) {
-            Some(v) => v,
-            None => {
-                let e = Error::request(format!("'{text}' is no size")).at("--set device.tile");
-                return Err(e.limit("1 to 1048576"));
-            }
-        },
+        Some(side) => side.get(),
     };
     let most = most_rows(job, facts, dense);
-    Ok(Tiling::new(side.min(most), side.min(most)).in_spans(job))
+    Tiling::new(side.min(most), side.min(most)).in_spans(job)
 }
 
 /// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.
@@ -413,9 +370,9 @@ mod tests {
         (job.space.n, job.space.m) = (rows, rows);
         let machine =
             Machine { threads: 16, isa: Isa::Avx512, executable: true, memory: 1 << 37, ..Machine::default() };
-        let settings = Settings::from([("prune".to_string(), "off".to_string())]);
-        let here = crate::choose(&job, &machine, &settings).unwrap();
-        let there = plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Settings::new()).unwrap();
+        let overrides = Overrides::read([("prune", "off")]).unwrap();
+        let here = crate::choose(&job, &machine, &overrides).unwrap();
+        let there = plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Overrides::default()).unwrap();
         (job, here, there)
     }
 

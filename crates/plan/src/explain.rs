@@ -1,6 +1,7 @@
 //! A plan for people: in words of the question first, in those of the engine where more is asked for.
 
 use crate::choose::Plan;
+use crate::overrides::Family;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Cells, Job, Precision, figures};
@@ -52,7 +53,7 @@ pub fn verbose(job: &Job, plan: &Plan) -> String {
             low.attrs[1].len()
         ),
         format!("symmetry   {}", if job.symmetric { "f(x, y) = f(y, x)" } else { "none" }),
-        format!("family     {}", plan.family),
+        format!("family     {}", plan.family.name()),
         format!(
             "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
             plan.tiles,
@@ -83,7 +84,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> String
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     let how = |r: &Plan| {
         let pruned = if r.prune.is_on() { "by bounds of groups of rows" } else { "over all pairs" };
-        let family = if all { format!(", family {}", r.family) } else { String::new() };
+        let family = if all { format!(", family {}", r.family.name()) } else { String::new() };
         format!("           {} {pruned}, on {}{family}", figures::duration(r.seconds), r.backend)
     };
     let mut lines = vec![
@@ -126,11 +127,11 @@ fn computes(plan: &Plan) -> String {
         return format!("on {}, {precision}", plan.backend);
     }
     let threads = if plan.threads == 1 { "1 thread".into() } else { format!("{} threads", plan.threads) };
-    let how = match plan.family.as_str() {
-        "jit" => ", by code made for the formula",
-        "vm" => ", the formula step by step",
-        "screen" => ", single precision where it can decide",
-        _ => "",
+    let how = match plan.family {
+        Family::Jit => ", by code made for the formula",
+        Family::Vm => ", the formula step by step",
+        Family::Screen => ", single precision where it can decide",
+        Family::Points | Family::Dense => "",
     };
     format!("on the CPU, {threads}, {}, {precision}{how}", plan.isa.name())
 }

@@ -1,13 +1,10 @@
 //! The kernel family of a job on a CPU.
 
-use crate::choose::Settings;
 use crate::machine::{Isa, Machine};
+use crate::overrides::{Family, Overrides};
 use crate::screen::Form;
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Precision, Result};
-
-/// The families; the last belongs to devices.
-const FAMILIES: [&str; 6] = ["points", "screen", "dense", "jit", "vm", "values"];
 
 /// Components from which packed rows and their kernels pay.
 const LONG: usize = 16;
@@ -20,54 +17,49 @@ const REACH: usize = 1 << 19;
 /// every reduction of long rows, else code made for the formula; step by step where code cannot be made.
 ///
 /// # Errors
-/// `Request` for a family that does not exist.
+/// `Request` for a family that cannot compute `job`.
 pub fn choose(
     job: &Job,
     machine: &Machine,
     isa: Isa,
     precision: Precision,
-    settings: &Settings,
+    overrides: &Overrides,
     reasons: &mut Vec<String>,
-) -> Result<String> {
+) -> Result<Family> {
     let hindrance = hindrance(job, machine, isa, precision);
     let screen = Form::of(job);
-    if let Some(name) = settings.get("family") {
-        if !FAMILIES.contains(&name.as_str()) {
-            let e = Error::request(format!("no kernel family '{name}'")).at("--set family");
-            return Err(e.remedy(FAMILIES.join(", ")));
-        }
-        if name == "jit"
-            && let Some(why) = hindrance
-        {
+    match (overrides.family, hindrance) {
+        (Some(Family::Jit), Some(why)) => {
             let e = Error::request(format!("no code can be made for this formula: {why}")).at("--set family");
             return Err(e.remedy("leave the choice to the planner"));
         }
-        if name == "screen" && screen.is_none() {
+        (Some(Family::Screen), _) if screen.is_none() => {
             let e =
                 Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
             return Err(e.at("--set family").remedy("leave the choice to the planner"));
         }
-        return Ok(name.clone());
+        (Some(family), _) => return Ok(family),
+        (None, _) => {}
     }
     if screen.is_some() && isa > Isa::Scalar {
         reasons.push("single precision decides about most pairs, double precision about those near the bound".into());
-        return Ok("screen".into());
+        return Ok(Family::Screen);
     }
     let mut reduces = job.low.stages.iter().flat_map(|s| &s.reduces).peekable();
     let some = reduces.peek().is_some();
     let known: Vec<bool> = reduces.map(|r| job.low.zip_form(*r).is_some()).collect();
     let long = some && job.low.dim >= LONG;
     let family = match hindrance {
-        _ if crate::points::apply(job) => "points",
-        None if long && known.iter().all(|k| *k) => "dense",
-        None => "jit",
-        Some(_) if long && known.iter().any(|k| *k) => "dense",
+        _ if crate::points::apply(job) => Family::Points,
+        None if long && known.iter().all(|k| *k) => Family::Dense,
+        None => Family::Jit,
+        Some(_) if long && known.iter().any(|k| *k) => Family::Dense,
         Some(why) => {
             reasons.push(format!("step by step: {why}"));
-            "vm"
+            Family::Vm
         }
     };
-    Ok(family.into())
+    Ok(family)
 }
 
 /// What stands against code made for the formula.

@@ -1,6 +1,6 @@
 //! Numbers of 16 bits: conversions, and where rows can be multiplied as such.
 
-use crate::choose::Settings;
+use crate::overrides::{DenseInput, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Node, Side};
@@ -93,19 +93,15 @@ const LONGEST: usize = 8192;
 /// `dense.input` asks for it; none for single precision.
 ///
 /// # Errors
-/// `Request` for other texts, for formulas that are no inner products, and for numbers beyond f16.
-pub fn input(job: &Job, settings: &Settings) -> Result<Option<Half>> {
-    let asked = match settings.get("dense.input").map(String::as_str) {
+/// `Request` for formulas that are no inner products, and for numbers beyond f16.
+pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<Half>> {
+    let asked = match overrides.dense_input {
         None => None,
-        Some("f32") => return Ok(None),
-        Some("f16") => Some(Half::F16),
-        Some("bf16") => Some(Half::Bf16),
-        Some(other) => {
-            let e = Error::request(format!("no '{other}' here")).at("--set dense.input");
-            return Err(e.remedy("f32, f16 or bf16"));
-        }
+        Some(DenseInput::F32) => return Ok(None),
+        Some(DenseInput::F16) => Some(Half::F16),
+        Some(DenseInput::Bf16) => Some(Half::Bf16),
     };
-    let fits = is_product(job) && job.precision == Precision::F32 && !settings.contains_key("device.family");
+    let fits = is_product(job) && job.precision == Precision::F32 && overrides.device_family.is_none();
     let Some(half) = asked else {
         let fits = fits && job.low.dim <= LONGEST && is_raw(job);
         return Ok(if fits { [Half::F16, Half::Bf16].into_iter().find(|h| all(job, |v| h.holds(v))) } else { None });

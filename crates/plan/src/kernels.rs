@@ -3,6 +3,7 @@
 
 use crate::choose::Plan;
 use crate::device::Facts;
+use crate::overrides::{Bins, DenseInput, Filter, FoldTiles, SelectOutput};
 use crate::sweep::{Counters, FEW, HELD, WIDE, Work, counters, is_wide, tiles, width};
 use zipfold_core::fold::{Fold, RowOp, SelectKind};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
@@ -47,7 +48,7 @@ fn matrix_operations(job: &Job, plan: &Plan) -> f64 {
     let mirrored = job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space));
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
-    if plan.choices.get("dense.input").is_some_and(|v| v != "f32") {
+    if plan.choices.dense_input.is_some_and(|v| v != DenseInput::F32) {
         return job.low.dim as f64 / MATRIX + single * BEHIND + write;
     }
     pair_operations(job) / TILED + single + write
@@ -94,10 +95,11 @@ fn far(folds: &[Fold]) -> f64 {
 
 /// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide for a sweep.
 pub fn takes_tiles(job: &Job, plan: &Plan) -> bool {
-    let by_hand = |key: &str| plan.choices.get(key).map(String::as_str);
-    let off = by_hand("fold.tiles") == Some("sweep") || by_hand("filter") == Some("off");
-    let wide = is_wide(job) || by_hand("fold.tiles") == Some("dense");
-    wide && tiles(job) && job.precision == Precision::F32 && !off && by_hand("select.output") != Some("count")
+    let choices = &plan.choices;
+    let off = choices.fold_tiles == Some(FoldTiles::Sweep) || choices.filter == Some(Filter::Off);
+    let wide = is_wide(job) || choices.fold_tiles == Some(FoldTiles::Dense);
+    let counted = choices.select_output == Some(SelectOutput::Count);
+    wide && tiles(job) && job.precision == Precision::F32 && !off && !counted
 }
 
 /// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once in single precision, and a
@@ -129,14 +131,13 @@ fn is_product(job: &Job, body: Id) -> bool {
 
 /// Operations of a fold for every cell of a sweep, the sweep's own among them.
 fn fold_operations(fold: &Fold, plan: &Plan, widest: usize) -> f64 {
-    let by_hand = |key: &str, value: &str| plan.choices.get(key).is_some_and(|v| v == value);
     match fold {
         Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
-        Fold::Histogram(h) if by_hand("filter", "off") => 125.0 * h.axes.len() as f64,
-        Fold::Histogram(h) if by_hand("bins", "fast") => 10.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if plan.choices.filter == Some(Filter::Off) => 125.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if plan.choices.bins == Some(Bins::Fast) => 10.0 * h.axes.len() as f64,
         Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
         // Two passes.
-        Fold::Select(_) if by_hand("select.output", "count") => 18.0,
+        Fold::Select(_) if plan.choices.select_output == Some(SelectOutput::Count) => 18.0,
         // Threads of a block wait for each other before every few cells.
         Fold::Select(_) if widest > WIDE => 65.0,
         Fold::Select(_) => 10.0,
@@ -150,7 +151,7 @@ fn fold_operations(fold: &Fold, plan: &Plan, widest: usize) -> f64 {
 
 /// Whether counters are in device memory, where increments of one place wait for each other.
 fn is_global(cells: usize, plan: &Plan) -> bool {
-    let asked = plan.choices.get("hist.copies").is_some_and(|v| v == "0");
+    let asked = plan.choices.hist_copies.is_some_and(|copies| copies.get() == 0);
     asked || matches!(counters(cells, true), Counters::Global)
 }
 

@@ -10,16 +10,17 @@ pub mod half;
 mod kernels;
 pub mod machine;
 pub mod order;
+pub mod overrides;
 pub mod points;
 pub mod prune;
 pub mod screen;
-pub mod settings;
 pub mod sweep;
 pub mod tiles;
 
-pub use choose::{Plan, Settings, choose};
+pub use choose::{Plan, choose};
 pub use machine::{Isa, Machine};
 pub use order::Order;
+pub use overrides::{Family, Overrides};
 pub use tiles::{SPAN, Tile, Tiling};
 
 pub mod product;

@@ -18,6 +18,9 @@ pub enum Isa {
 }
 
 impl Isa {
+    /// All instruction sets.
+    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512];
+
     /// Those of a machine whose best one is this, worst first.
     pub fn up_to(self) -> Vec<Isa> {
         let all = match self {

@@ -1,11 +1,9 @@
 //! The order in which the blocks of a tile are visited. Partial results are merged in one fixed order, so it changes
 //! nothing but what caches hold.
 
-use crate::choose::Settings;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::space::curve::{Coordinates, order_of};
-use zipfold_core::{Error, Result};
 
 /// An order of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,17 +33,6 @@ impl Order {
             Order::Snake => "snake",
             Order::Hilbert => "hilbert",
         }
-    }
-    /// The order asked for by hand, or column after column.
-    ///
-    /// # Errors
-    /// `Request` for an order that does not exist.
-    pub fn choose(settings: &Settings) -> Result<Order> {
-        let Some(name) = settings.get("order") else { return Ok(Order::default()) };
-        Order::ALL.into_iter().find(|o| o.name() == name).ok_or_else(|| {
-            let names = Order::ALL.map(Order::name).join(", ");
-            Error::request(format!("no order of blocks '{name}'")).at("--set order").remedy(names)
-        })
     }
     /// The blocks `rows` × `cols`, each once, as (row, column).
     pub fn blocks(self, rows: Range<usize>, cols: Range<usize>) -> Vec<(usize, usize)> {

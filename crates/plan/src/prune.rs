@@ -10,8 +10,8 @@ pub use grid::{Grid, NEAR_TOGETHER, list_bytes};
 pub use mesh::Mesh;
 pub use reach::reach;
 
-use crate::choose::Settings;
 use crate::cost;
+use crate::overrides::{Family, MeshCells, Overrides, Pruning};
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::Shape;
@@ -119,19 +119,18 @@ pub fn takes_boxes(job: &Job) -> bool {
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
-pub fn choose(job: &Job, settings: &Settings, cycles: f64, reasons: &mut Vec<String>) -> Result<Prune> {
+pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<String>) -> Result<Prune> {
     let can = mode(job).is_some();
-    let asked = settings.get("prune").map_or("auto", String::as_str);
-    match asked {
-        "off" => Ok(Prune::default()),
-        "on" if can => Ok(Prune { on: true, ..expected(job, settings)? }),
-        "on" => {
+    match overrides.prune.unwrap_or(Pruning::Auto) {
+        Pruning::Off => Ok(Prune::default()),
+        Pruning::On if can => Ok(Prune { on: true, ..expected(job, overrides) }),
+        Pruning::On => {
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
             Err(e.at("--set prune").remedy("--set prune=auto"))
         }
-        "auto" if !can || !is_large(job, settings, cycles) => Ok(Prune::default()),
-        "auto" => {
-            let found = expected(job, settings)?;
+        Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),
+        Pruning::Auto => {
+            let found = expected(job, overrides);
             let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
             let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
             let worth = if found.grid.is_some() && by_row && job.space.is_half() { 0.5 * worth } else { worth };
@@ -148,17 +147,13 @@ pub fn choose(job: &Job, settings: &Settings, cycles: f64, reasons: &mut Vec<Str
             }
             Ok(Prune { on, ..found })
         }
-        other => {
-            let e = Error::request(format!("'{other}' is no way to prune")).at("--set prune");
-            Err(e.remedy("on, off or auto"))
-        }
     }
 }
 
 /// Whether `job` is large enough to try bounds: a run of all its pairs takes `cycles`. These are of an instruction set, not of
 /// clocks and cores, so that a run that goes on elsewhere is planned alike.
-fn is_large(job: &Job, settings: &Settings, cycles: f64) -> bool {
-    let family = settings.get("family").map_or("points", String::as_str);
+fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
+    let family = overrides.family.unwrap_or(Family::Points);
     match cost::kernel(job, family) {
         cost::Kernel::Ends => job.space.n.saturating_mul(job.space.m) >= WORTH_ENDS,
         _ => cycles >= WORTH_CYCLES,
@@ -166,47 +161,41 @@ fn is_large(job: &Job, settings: &Settings, cycles: f64) -> bool {
 }
 
 /// How `job` would be pruned, and what that would leave.
-fn expected(job: &Job, settings: &Settings) -> Result<Prune> {
-    let by_hand = settings.get("prune").is_some_and(|asked| asked == "on");
-    let off = settings.get("mesh").is_some_and(|mesh| mesh == "off");
+fn expected(job: &Job, overrides: &Overrides) -> Prune {
+    let by_hand = overrides.prune == Some(Pruning::On);
+    let off = overrides.mesh == Some(MeshCells::Off);
     // Boxes are for what does not depend on the order of pairs.
     let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
     if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
-        return Ok(Prune { evaluated: Some(grid.evaluated), grid: Some(grid), ..Prune::default() });
+        return Prune { evaluated: Some(grid.evaluated), grid: Some(grid), ..Prune::default() };
     }
-    let family = settings.get("family").map_or("points", String::as_str);
+    let family = overrides.family.unwrap_or(Family::Points);
     let kernel = cost::kernel(job, family);
     if kernel == cost::Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
-        return Ok(Prune { evaluated, ..Prune::default() });
+        return Prune { evaluated, ..Prune::default() };
     }
     let boxes = || Prune { evaluated: estimate::evaluated(job, kernel), ..Prune::default() };
-    let asked = parts(settings)?;
+    let asked = parts(overrides);
     if kernel != cost::Kernel::Points || asked == Some(0) {
-        return Ok(boxes());
+        return boxes();
     }
-    let Some(mesh) = mesh::choose(job, asked) else { return Ok(boxes()) };
+    let Some(mesh) = mesh::choose(job, asked) else { return boxes() };
     let of_mesh = Prune { evaluated: Some(mesh.evaluated), mesh: Some(mesh), ..Prune::default() };
     if asked.is_some() || mesh.evaluated < WORTH_SHARE {
-        return Ok(of_mesh);
+        return of_mesh;
     }
     // Most pairs are within the last edge: boxes may settle them whole.
     let of_boxes = boxes();
     let fewer = of_boxes.evaluated.is_some_and(|share| share < WORTH_BOXES * mesh.evaluated);
-    Ok(if fewer { of_boxes } else { of_mesh })
+    if fewer { of_boxes } else { of_mesh }
 }
 
-/// The setting `mesh`: cells to the last edge, 0 for none.
-fn parts(settings: &Settings) -> Result<Option<u32>> {
-    match settings.get("mesh").map(String::as_str) {
-        None | Some("auto") => Ok(None),
-        Some("off") => Ok(Some(0)),
-        Some(text) => match text.parse::<u32>().ok().filter(|parts| (1..=64).contains(parts)) {
-            Some(parts) => Ok(Some(parts)),
-            None => {
-                let e = Error::request(format!("'{text}' is no number of cells")).at("--set mesh").limit("1 to 64");
-                Err(e.remedy("how many cells of a mesh reach to the last edge, off or auto"))
-            }
-        },
+/// Cells to the last edge as the choice `mesh` has them, 0 for none.
+fn parts(overrides: &Overrides) -> Option<u32> {
+    match overrides.mesh? {
+        MeshCells::Auto => None,
+        MeshCells::Off => Some(0),
+        MeshCells::Parts(parts) => Some(parts),
     }
 }

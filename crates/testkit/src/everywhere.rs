@@ -1,7 +1,7 @@
 //! A problem asked of the oracle and of the engine in all its ways, whose answers must have the same bits.
 
 use crate::compare::{Numbers, difference, same};
-use crate::runner::{Variant, isas, numbers, on_engine};
+use crate::runner::{Variant, chosen, isas, numbers, on_engine};
 use zipfold::run::with_ranges;
 use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 
@@ -21,17 +21,16 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     let prunable = zipfold::plan::prune::mode(&job).is_some();
     let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];
     for (key, value) in ways.into_iter().filter(|(key, _)| prunable || !matches!(*key, "prune" | "mesh")) {
-        let mut settings = zipfold::plan::Settings::default();
-        if !key.is_empty() {
-            settings.insert(key.into(), value.into());
-            if prunable && key != "family" {
-                settings.insert("prune".into(), "on".into());
-            }
-        }
-        let got = on_engine(&problem, &job, &Variant { isa, threads: 2, tile: 128, settings: settings.clone() })?;
+        let made: &[_] = match key {
+            "" => &[],
+            "mesh" => &[(key, value), ("prune", "on")],
+            _ => &[(key, value)],
+        };
+        let overrides = chosen(made.iter().copied());
+        let got = on_engine(&problem, &job, &Variant { isa, threads: 2, tile: 128, overrides: overrides.clone() })?;
         for (fold, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
             let odd = difference(got, wanted, same);
-            assert!(odd.is_none(), "{problem:?} {settings:?} fold {fold}: {}", odd.unwrap_or_default());
+            assert!(odd.is_none(), "{problem:?} {overrides} fold {fold}: {}", odd.unwrap_or_default());
         }
     }
     Ok(wanted)

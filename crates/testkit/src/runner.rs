@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Wanted};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
+use zipfold::plan::Overrides;
 use zipfold::run::with_ranges;
 use zipfold::{Options, Target, run};
 use zipfold_core::fold::Fold;
@@ -39,7 +40,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
     let machine = zipfold::cpu::detect(1, 1 << 32);
-    zipfold::plan::choose(&job, &machine, &case.rest.set)?;
+    zipfold::plan::choose(&job, &machine, &Overrides::read(&case.rest.set)?)?;
     let answer = oracle::run(&job)?;
     let by_oracle = numbers(&job, &answer);
     let mut found = expected(case, &by_oracle);
@@ -98,20 +99,28 @@ pub struct Variant {
     /// Tile sides, 0 for the planner's.
     pub tile: usize,
     /// Choices made by hand.
-    pub settings: zipfold::plan::Settings,
+    pub overrides: Overrides,
 }
 
 impl Variant {
     /// Run options.
     pub fn options(&self) -> Options<'static> {
-        let mut settings = self.settings.clone();
-        settings.insert("isa".into(), self.isa.into());
+        let tile = self.tile.to_string();
+        let mut made = vec![("isa", self.isa)];
         if self.tile > 0 {
-            settings.insert("tile.rows".into(), self.tile.to_string());
-            settings.insert("tile.cols".into(), self.tile.to_string());
+            made.extend([("tile.rows", tile.as_str()), ("tile.cols", &tile)]);
         }
-        Options { threads: self.threads, settings, budget: Budget::unlimited(), ..Options::default() }
+        let overrides = self.overrides.clone().and(&chosen(made));
+        Options { threads: self.threads, overrides, budget: Budget::unlimited(), ..Options::default() }
     }
+}
+
+/// Plan choices of a test.
+///
+/// # Panics
+/// For choices that do not exist.
+pub fn chosen<K: AsRef<str>, V: AsRef<str>>(texts: impl IntoIterator<Item = (K, V)>) -> Overrides {
+    Overrides::read(texts).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The instruction sets of this machine.
@@ -128,14 +137,9 @@ fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
         let sizes = [(1, 0, ""), (2, 128, ""), (2, 0, "vm"), (1, 128, "vm")].into_iter();
         sizes.flat_map(move |(threads, tile, family)| {
             ways.iter().map(move |prune| {
-                let mut settings = given.clone();
-                if !family.is_empty() {
-                    settings.entry("family".into()).or_insert_with(|| family.into());
-                }
-                if !prune.is_empty() {
-                    settings.insert("prune".into(), prune.to_string());
-                }
-                Variant { isa, threads, tile, settings }
+                let some = [("family", family), ("prune", *prune)].into_iter().filter(|(_, value)| !value.is_empty());
+                let overrides = chosen(some).and(&chosen(given));
+                Variant { isa, threads, tile, overrides }
             })
         })
     };
@@ -149,7 +153,7 @@ fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
 pub fn on_engine(problem: &Problem, job: &Job, variant: &Variant) -> Result<Vec<Numbers>, Error> {
     let options = variant.options();
     let machine = zipfold::cpu::detect(options.threads, 1 << 32);
-    let plan = zipfold::plan::choose(job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(job, &machine, &options.overrides)?;
     let outcome = run(problem, job, plan, &Target::Memory, &options)?;
     Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
 }
@@ -158,7 +162,7 @@ fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<St
     let each = got.iter().zip(wanted).enumerate();
     let odd = each.filter_map(|(fold, (g, w))| difference(g, w, same).map(|d| (fold, d)));
     odd.map(|(fold, d)| {
-        format!("{} x{} tile {} {:?} fold {fold}: {d}", variant.isa, variant.threads, variant.tile, variant.settings)
+        format!("{} x{} tile {} {} fold {fold}: {d}", variant.isa, variant.threads, variant.tile, variant.overrides)
     })
     .collect()
 }
@@ -187,7 +191,7 @@ fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>
         };
         same(a, b) || a == b || (a - b).abs() <= 1e-5 * size
     };
-    let variant = Variant { isa: isas()[isas().len() - 1], threads: 1, tile: 0, settings: Default::default() };
+    let variant = Variant { isa: isas()[isas().len() - 1], threads: 1, tile: 0, overrides: Default::default() };
     let got = on_engine(problem, &job, &variant)?;
     let odd = got.iter().zip(&wanted).filter_map(|(g, w)| difference(g, w, near));
     Ok(odd.map(|d| format!("f32: {d}")).collect())
@@ -195,7 +199,7 @@ fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>
 
 /// A variant without choices made by hand.
 pub fn plain(isa: &'static str, threads: usize, tile: usize) -> Variant {
-    Variant { isa, threads, tile, settings: Default::default() }
+    Variant { isa, threads, tile, overrides: Default::default() }
 }
 
 fn rounded(table: &Table) -> Result<Table, Error> {

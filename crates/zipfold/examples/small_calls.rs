@@ -75,7 +75,7 @@ fn main() -> Result<()> {
         let problem = problem(metric);
         let described = microseconds(|| ready(&problem, &data, &options).map(|_| ()))?;
         let (job, machine) = ready(&problem, &data, &options)?;
-        let planned = microseconds(|| zipfold::plan::choose(&job, &machine, &options.settings).map(|_| ()))?;
+        let planned = microseconds(|| zipfold::plan::choose(&job, &machine, &options.overrides).map(|_| ()))?;
         let whole = microseconds(|| run_problem(&problem, &data, &Target::Memory, &options).map(|_| ()))?;
         println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
     }

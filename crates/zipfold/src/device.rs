@@ -42,7 +42,7 @@ pub type Placed = (Plan, Option<gpu::Device>);
 /// # Errors
 /// `Device` when a device named outright is missing.
 pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
-    let driver = device::limit(&options.settings, "device.driver")?;
+    let driver = options.overrides.device_driver.map(|v| v.get() as u64);
     let opened = match options.device {
         gpu::Wanted::Cpu => return Ok((plan, None)),
         gpu::Wanted::Device(runtime, index) => {
@@ -70,12 +70,12 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
 
 /// The plan for `opened`; the plan as it is for the host where bits decide that a device may round otherwise.
 fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Result<Placed> {
-    let opened = match device::limit(&options.settings, "device.memory")? {
-        Some(bytes) => opened.within(bytes),
+    let opened = match options.overrides.device_memory {
+        Some(bytes) => opened.within(bytes.get() as u64),
         None => opened,
     };
-    let opened = match device::limit(&options.settings, "device.launches")? {
-        Some(launches) => opened.lost_after(launches),
+    let opened = match options.overrides.device_launches {
+        Some(launches) => opened.lost_after(launches.get() as u64),
         None => opened,
     };
     if let Some(why) = unsuited(job) {
@@ -83,7 +83,7 @@ fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Resu
         plan.reasons.push(format!("on the host: {why}"));
         return Ok((plan, None));
     }
-    let plan = device::plan_for(job, plan, &opened.facts, &options.settings)?;
+    let plan = device::plan_for(job, plan, &opened.facts, &options.overrides)?;
     Ok((plan, Some(opened)))
 }
 
@@ -132,7 +132,7 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
         return Ok(None);
     }
     let Some(facts) = first(driver) else { return Ok(None) };
-    let there = device::plan_for(job, plan.clone(), &facts, &options.settings)?;
+    let there = device::plan_for(job, plan.clone(), &facts, &options.overrides)?;
     let (here, far) = (plan.seconds, device::whole_seconds(job, &there));
     plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()));
     if !device::is_faster(job, &there, plan) {

@@ -78,5 +78,5 @@ fn formula(hash: &mut Hash, job: &Job) {
 fn arithmetic(job: &Job, plan: &Plan) -> String {
     let single = plan.precision == Precision::F32;
     let device = job.folds.iter().any(|fold| fold.traits().rounds).then_some(&plan.backend);
-    format!("{device:?} {:?}", single.then_some((plan.isa, &plan.family)))
+    format!("{device:?} {:?}", single.then_some((plan.isa, plan.family)))
 }

@@ -67,7 +67,7 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     let (jobs, mut held) = asked.jobs(options)?;
     for job in jobs {
         let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
-        let plan = choose(&job, &machine, &options.settings)?;
+        let plan = choose(&job, &machine, &options.overrides)?;
         let outcome = one(problem, &job, plan, options)?;
         found.cells += outcome.cells;
         found.evaluated += outcome.cells - outcome.tally.skipped - outcome.tally.settled;
@@ -91,7 +91,7 @@ pub fn foresee<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> 
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let mut plans = vec![];
     for job in asked.jobs(options)?.0 {
-        let plan = choose(&job, &machine, &options.settings)?;
+        let plan = choose(&job, &machine, &options.overrides)?;
         plans.push(place(&job, plan, options)?.0);
     }
     let sampled = prune::sampled_ends(&asked.job, &asked.roots);
@@ -160,7 +160,7 @@ impl Asked {
         let with = |fold: Fold| Job { folds: vec![fold], nan, ..self.job.clone() };
         let extremes = |roots: &[usize]| with(Fold::Extremes(Extremes { roots: roots.to_vec() }));
         let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
-        let plan = |job: &Job| choose(job, &machine, &options.settings);
+        let plan = |job: &Job| choose(job, &machine, &options.overrides);
         let together = extremes(&self.roots);
         let whole = plan(&together)?;
         let end = |op: RowOp| {
@@ -253,7 +253,7 @@ fn one(problem: &Problem, job: &Job, plan: Plan, options: &Options<'_>) -> Resul
     let options = Options {
         threads: options.threads,
         budget: options.budget.clone(),
-        settings: options.settings.clone(),
+        overrides: options.overrides.clone(),
         stop: options.stop,
         // Devices fold one extreme at a time.
         device: if matches!(job.folds[0], Fold::Extremes(_)) { crate::device::Wanted::Cpu } else { options.device },

@@ -23,7 +23,7 @@ use zipfold_cpu::pairs::{Sink, UnitState};
 use zipfold_io::OutputOptions;
 use zipfold_plan::choose::{dense_bytes, working_bytes};
 use zipfold_plan::device::host_tiling;
-use zipfold_plan::{Machine, Plan, Settings, Tile, choose};
+use zipfold_plan::{Machine, Overrides, Plan, Tile, choose};
 
 /// How a job is run.
 pub struct Options<'a> {
@@ -32,7 +32,7 @@ pub struct Options<'a> {
     /// Memory that the run may hold.
     pub budget: Budget,
     /// Plan choices made by hand.
-    pub settings: Settings,
+    pub overrides: Overrides,
     /// One balanced share of the space: (index from 0, parts).
     pub shard: Option<(usize, usize)>,
     /// Where progress is kept for a resumption.
@@ -56,7 +56,7 @@ impl Default for Options<'_> {
         Options {
             threads: 0,
             budget: Budget::new(zipfold_io::memory::at_first()),
-            settings: Settings::new(),
+            overrides: Overrides::default(),
             shard: None,
             checkpoint: None,
             checkpoint_every: Duration::from_secs(10),
@@ -163,7 +163,7 @@ pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Op
     let ranged = crate::ranges::find(problem, data, options)?;
     let problem = &*ranged.problem;
     let (job, machine) = ready(problem, data, options)?;
-    let plan = choose(&job, &machine, &options.settings)?;
+    let plan = choose(&job, &machine, &options.overrides)?;
     let outcome = run(problem, &job, plan, target, options)?;
     Ok((job, outcome))
 }

@@ -56,7 +56,7 @@ pub fn merge(
     check(&parts)?;
     let ranged = with_ranges(problem, data, options)?;
     let (job, machine) = ready(&ranged, data, options)?;
-    let plan = choose(&job, &machine, &options.settings)?;
+    let plan = choose(&job, &machine, &options.overrides)?;
     let (n, m) = (job.space.n, job.space.m);
     let own = Identity::of(&ranged, &job, &plan, None);
     for (name, part) in &parts {

@@ -7,7 +7,7 @@ use zipfold::core::fold::{Closed, RowOp, SelectKind};
 use zipfold::core::pair::named::Domain;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
 use zipfold::library::pairs;
-use zipfold::plan::Settings;
+use zipfold::plan::Overrides;
 use zipfold::{Data, Error, Problem, Result, Table, describe};
 
 /// What a case asks.
@@ -18,7 +18,7 @@ pub struct Asked {
     /// Its rows.
     pub data: Data,
     /// Choices of the plan.
-    pub settings: Settings,
+    pub overrides: Overrides,
 }
 
 /// Values that a question is about.
@@ -98,7 +98,7 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
             Some([table.clone(), table])
         }
     };
-    Ok(Asked { problem, data: Data { x, y, weights: vec![weights] }, settings: Settings::new() })
+    Ok(Asked { problem, data: Data { x, y, weights: vec![weights] }, overrides: Overrides::default() })
 }
 
 /// The same question of two tables that are alike.

@@ -13,7 +13,7 @@ fn odd(levels: &Levels, case: &Case) -> Result<Option<String>> {
     let asked = asked(levels, case, 21, Some(super::ends(levels, case)?))?;
     let options = Options { threads: 1, ..Options::default() };
     let (job, machine) = ready(&asked.problem, &asked.data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
     let rounded = plan.precision == Precision::F32;
     let outcome = run(&asked.problem, &job, plan, &Target::Memory, &options)?;
     let got: Vec<Numbers> = job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect();

@@ -23,7 +23,7 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
 use zipfold_plan::tiles::credited;
-use zipfold_plan::{Order, Plan, Tile};
+use zipfold_plan::{Family, Order, Plan, Tile};
 
 /// Values on their way into a dense result.
 #[derive(Clone, Copy, Debug)]
@@ -122,18 +122,18 @@ impl<'j, T: Element> Engine<'j, T> {
         {
             return Engine { pruned: Some(pruned), ..idle() };
         }
-        if plan.family == "points"
+        if plan.family == Family::Points
             && let Some(distances) = Distances::of(job)
         {
             return Engine { distances: Some(distances), ..idle() };
         }
-        if plan.family == "screen"
+        if plan.family == Family::Screen
             && let Some(screened) = Screened::load(job, plan)
         {
             return Engine { screened: Some(screened), ..idle() };
         }
         let program = compile(low);
-        let dense = matches!(plan.family.as_str(), "dense" | "screen")
+        let dense = matches!(plan.family, Family::Dense | Family::Screen)
             && low.dim >= zips::WORTH
             && job.space.n > 0
             && job.space.m > 0;
@@ -221,7 +221,7 @@ impl<'j, T: Element> Engine<'j, T> {
 
 /// The code of `program`, compiled once and kept with `low`, unless the plan has the evaluator take it step by step.
 pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
-    if plan.family == "vm" {
+    if plan.family == Family::Vm {
         return None;
     }
     code_for(plan, low, program, given, Results::Blocks)

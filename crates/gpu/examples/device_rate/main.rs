@@ -4,11 +4,10 @@
 
 mod works;
 
-use std::collections::BTreeMap;
 use works::{L2, WORKS, Work};
 use zipfold_core::{Cells, Job};
 use zipfold_gpu::{Engine, Wanted, open};
-use zipfold_plan::{Machine, Plan, Tile, choose, device::plan_for};
+use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
 
 /// Loads a workload with choices, and hands it on.
 fn with_engine<R>(
@@ -24,9 +23,9 @@ fn with_engine<R>(
     };
     let device = open(runtime, index)?;
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
-    let mut settings: BTreeMap<String, String> = pairs.map(|(k, v)| (k.into(), v.into())).collect();
-    settings.entry("device.tile".into()).or_insert((1usize << 20).to_string());
-    let plan = plan_for(&job, choose(&job, &Machine::default(), &settings)?, &device.facts, &settings)?;
+    let overrides =
+        Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?.and(&Overrides::read(pairs)?);
+    let plan = plan_for(&job, choose(&job, &Machine::default(), &overrides)?, &device.facts, &overrides)?;
     let engine = Engine::load(&job, &plan, device)?;
     then(&job, &plan, &engine)
 }

@@ -12,25 +12,18 @@ pub fn longest(precision: Precision) -> usize {
     16 / precision.bytes()
 }
 
-/// Numbers of a load: the longest, or what `load.vector` of `plan` asks for.
+/// Numbers of a load: the longest, or what the choice `load.vector` of `plan` asks for.
 ///
 /// # Errors
-/// `Request` for vectors that devices do not load.
+/// `Request` for loads of more than 16 bytes.
 pub fn chosen(plan: &Plan, precision: Precision) -> Result<usize> {
     let most = longest(precision);
-    let Some(text) = plan.choices.get("load.vector") else { return Ok(most) };
-    match text.parse::<usize>().ok().filter(|v| v.is_power_of_two() && *v <= most) {
-        Some(v) => Ok(v),
-        None => {
-            let e = Error::request(format!("no loads of '{text}' numbers")).at("--set load.vector");
-            let e = e.limit("16 bytes");
-            Err(e.remedy(if most == 4 {
-                "1, 2 or 4 numbers of single precision"
-            } else {
-                "1 or 2 numbers of double precision"
-            }))
-        }
+    let numbers = plan.choices.load_vector.map_or(most, |numbers| numbers.get());
+    if numbers <= most {
+        return Ok(numbers);
     }
+    let e = Error::request(format!("no loads of {numbers} numbers of double precision")).at("--set load.vector");
+    Err(e.limit("16 bytes").remedy("1 or 2"))
 }
 
 /// The type of so many numbers.

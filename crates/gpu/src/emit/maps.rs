@@ -3,6 +3,8 @@
 
 use zipfold_core::{Error, Result};
 use zipfold_plan::Plan;
+pub use zipfold_plan::overrides::Root;
+use zipfold_plan::overrides::{Placed, TriangleMap};
 
 /// A map from blocks of a grid to tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,19 +21,6 @@ pub enum Map {
     Rb,
     /// Recursive: one launch a level of squares, and one for the diagonal.
     Rec,
-}
-
-/// Where the row of λ comes from; integers then correct what was rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root {
-    /// The square root of the device.
-    Sqrt,
-    /// The reciprocal root by Newton's steps from a guess at its bits.
-    Newton,
-    /// The reciprocal root of the device.
-    Reciprocal,
-    /// A table of the row of every λ, in device memory.
-    Table,
 }
 
 /// A map, and what it places.
@@ -53,36 +42,20 @@ impl Placing {
     /// The choices `tile.map`, `tile.root` and `tile.by` of `plan`.
     ///
     /// # Errors
-    /// `Request` for other texts, and for what does not go together.
+    /// `Request` for what does not go together.
     pub fn of(plan: &Plan) -> Result<Self> {
-        let choice =
-            |key: &str, default: &'static str| plan.choices.get(key).map_or(default, String::as_str).to_string();
-        let root = match choice("tile.root", "sqrt").as_str() {
-            "sqrt" => Root::Sqrt,
-            "newton" => Root::Newton,
-            "reciprocal" => Root::Reciprocal,
-            "table" => Root::Table,
-            other => return Err(unknown("tile.root", other, "sqrt, newton, reciprocal or table")),
+        let choices = &plan.choices;
+        let map = match choices.tile_map.unwrap_or(TriangleMap::Rb) {
+            TriangleMap::Bb => Map::Bb,
+            TriangleMap::Ltm => Map::Ltm(choices.tile_root.unwrap_or(Root::Sqrt)),
+            TriangleMap::Utm => Map::Utm,
+            TriangleMap::Rb => Map::Rb,
+            TriangleMap::Rec => Map::Rec,
         };
-        let map = match choice("tile.map", "rb").as_str() {
-            "bb" => Map::Bb,
-            "ltm" => Map::Ltm(root),
-            "utm" => Map::Utm,
-            "rb" => Map::Rb,
-            "rec" => Map::Rec,
-            other => return Err(unknown("tile.map", other, "bb, ltm, utm, rb or rec")),
-        };
-        let by_thread = match choice("tile.by", "block").as_str() {
-            "block" => false,
-            "thread" => true,
-            other => return Err(unknown("tile.by", other, "block or thread")),
-        };
+        let by_thread = choices.tile_by == Some(Placed::Thread);
         if by_thread && matches!(map, Map::Rec | Map::Ltm(Root::Table)) {
-            return Err(unknown(
-                "tile.by",
-                "thread",
-                "block with this map; by thread: bb, utm, rb, or ltm without a table",
-            ));
+            let e = Error::request("this triangle map places blocks of threads, not threads").at("--set tile.by");
+            return Err(e.remedy("block; by thread: bb, utm, rb, or ltm without a table"));
         }
         Ok(Placing { map, by_thread })
     }
@@ -108,10 +81,6 @@ impl Placing {
     }
 }
 
-fn unknown(key: &str, value: &str, known: &str) -> Error {
-    Error::request(format!("no '{value}' here")).at(format!("--set {key}")).remedy(known.to_string())
-}
-
 impl Map {
     fn text(self, [x, y, xs]: [&str; 3]) -> String {
         let lambda = format!(
@@ -121,7 +90,7 @@ impl Map {
         let set = match self {
             Map::Cross => return format!("block_i = {y}; block_j = {x};"),
             Map::Bb => format!("const zf_u32 a = {y}, b = {x}; if (b > a || a >= across) return;"),
-            Map::Ltm(root) => lambda + &root.text() + "const zf_u64 b = lambda - a * (a + 1u) / 2u;",
+            Map::Ltm(root) => lambda + &root_text(root) + "const zf_u64 b = lambda - a * (a + 1u) / 2u;",
             Map::Utm => {
                 lambda
                     + "const double edge = 2.0 * (double)n + 1.0;\n\
@@ -174,25 +143,23 @@ impl Map {
 const CORRECT: &str = "while (a * (a + 1u) / 2u > lambda) a--;\n\
      while ((a + 1u) * (a + 2u) / 2u <= lambda) a++;\n";
 
-impl Root {
-    /// Statements that set the row `a` of `lambda`.
-    fn text(self) -> String {
-        let by_reciprocal = |r: &str| {
-            format!(
-                "const float under = 8.0f * (float)lambda + 1.0f;\n{r}\n\
+/// Statements that set the row `a` of `lambda`.
+fn root_text(root: Root) -> String {
+    let by_reciprocal = |r: &str| {
+        format!(
+            "const float under = 8.0f * (float)lambda + 1.0f;\n{r}\n\
                  const float guess = (under * r - 1.0f) * 0.5f;\nzf_u64 a = guess > 0.0f ? (zf_u64)guess : 0u;\n{CORRECT}"
-            )
-        };
-        match self {
-            Root::Sqrt => {
-                format!("zf_u64 a = (zf_u64)((zf_sqrt_d(8.0 * (double)lambda + 1.0) - 1.0) * 0.5);\n{CORRECT}")
-            }
-            Root::Newton => by_reciprocal(
-                "float r = zf_of_bits_f(0x5f3759dfu - (zf_bits_f(under) >> 1));\n\
-                 for (int step = 0; step < 3; step++) r = r * (1.5f - 0.5f * under * r * r);",
-            ),
-            Root::Reciprocal => by_reciprocal("const float r = zf_rsqrt_fast(under);"),
-            Root::Table => "const zf_u64 a = table[lambda];\n".into(),
+        )
+    };
+    match root {
+        Root::Sqrt => {
+            format!("zf_u64 a = (zf_u64)((zf_sqrt_d(8.0 * (double)lambda + 1.0) - 1.0) * 0.5);\n{CORRECT}")
         }
+        Root::Newton => by_reciprocal(
+            "float r = zf_of_bits_f(0x5f3759dfu - (zf_bits_f(under) >> 1));\n\
+                 for (int step = 0; step < 3; step++) r = r * (1.5f - 0.5f * under * r * r);",
+        ),
+        Root::Reciprocal => by_reciprocal("const float r = zf_rsqrt_fast(under);"),
+        Root::Table => "const zf_u64 a = table[lambda];\n".into(),
     }
 }

@@ -8,8 +8,8 @@ use zipfold_core::fold::{Axis, Fold};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cell, Cells, Error, Job, Precision, Result};
-use zipfold_plan::device::Runtime;
+use zipfold_core::{Cell, Cells, Job, Precision};
+use zipfold_plan::overrides::Input;
 
 /// Threads of a block, and rows of a panel.
 pub const THREADS: u32 = 128;
@@ -39,40 +39,6 @@ pub struct FoldText {
     pub finish: String,
     /// Before the loop over the others of an incomplete step: an unrolling.
     pub tail: String,
-}
-
-/// How rows reach the arithmetic (the two-body paper's inputs).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Anchors in registers, others by panels in shared memory.
-    Panel,
-    /// Anchors in registers, others from device memory through the read-only cache.
-    Cache,
-    /// Anchors and others in shared memory.
-    Both,
-    /// Anchors in registers, others in those of the lanes of a warp, by shuffles. CUDA alone has them.
-    Shuffle,
-}
-
-impl Input {
-    /// Reads the value of `--set points.input`.
-    ///
-    /// # Errors
-    /// `Request` for other texts.
-    pub fn parse(text: &str, runtime: Runtime) -> Result<Self> {
-        match text {
-            "panel" => Ok(Input::Panel),
-            "cache" => Ok(Input::Cache),
-            "both" => Ok(Input::Both),
-            "shuffle" if runtime == Runtime::Cuda => Ok(Input::Shuffle),
-            _ => {
-                let known =
-                    if runtime == Runtime::Cuda { "panel, cache, both or shuffle" } else { "panel, cache or both" };
-                let e = Error::request(format!("no way of inputs '{text}' on this device")).at("--set points.input");
-                Err(e.remedy(known))
-            }
-        }
-    }
 }
 
 /// How the kernel is built.

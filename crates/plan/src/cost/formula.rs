@@ -2,6 +2,7 @@
 
 use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
+use crate::overrides::Family;
 use zipfold_core::Job;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
@@ -93,7 +94,7 @@ fn of_form(form: ZipForm, single: bool) -> Mix {
 
 /// Operations once a component, and once a pair.
 fn mixes(work: &Work<'_>) -> [Mix; 2] {
-    let (job, given, single) = (work.job, work.family == "dense", work.is_single());
+    let (job, given, single) = (work.job, work.family == Family::Dense, work.is_single());
     let low = &job.low;
     let sum = |ids: &[Id]| ids.iter().map(|id| of_node(work.rates(), job, *id)).fold(Mix::default(), Mix::plus);
     let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
@@ -134,7 +135,7 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     let [component, pair] = mixes(work);
     let image = image(work);
     let dim = work.job.low.dim as f64;
-    if work.family == "vm" {
+    if work.family == Family::Vm {
         let all = component.times(dim).plus(pair);
         return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes() + image;
     }

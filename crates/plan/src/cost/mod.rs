@@ -11,6 +11,7 @@ pub use pruned::{Kernel, kernel, meshed};
 
 use crate::choose::dense_bytes;
 use crate::machine::{Isa, Machine};
+use crate::overrides::Family;
 use crate::prune::Prune;
 use rates::Rates;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub struct Work<'a> {
     /// Instruction set.
     pub isa: Isa,
     /// Kernel family.
-    pub family: &'a str,
+    pub family: Family,
     /// The type of values.
     pub precision: Precision,
     /// Whether bounds leave pairs out.
@@ -100,10 +101,10 @@ pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
 
 /// The terms of all pairs, evaluated one by one.
 fn of_pairs(work: &Work<'_>) -> Vec<Term> {
-    if work.family == "points" && crate::points::apply(work.job) {
+    if work.family == Family::Points && crate::points::apply(work.job) {
         return vec![counted(work)];
     }
-    if work.family == "screen" {
+    if work.family == Family::Screen {
         return vec![reductions(work), work.shared("looking at values", work.cells as f64 * rates::SCREENED)];
     }
     let mut terms = vec![reductions(work), formula::term(work)];
@@ -126,7 +127,7 @@ fn laid(work: &Work<'_>) -> Term {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     // Rows of one table that are the same on either side are hoisted once for the dense kernels.
-    let once = work.family == "dense" && work.job.y.is_none() && low.vector_tail.is_empty() && low.is_mirrored();
+    let once = work.family == Family::Dense && work.job.y.is_none() && low.vector_tail.is_empty() && low.is_mirrored();
     let others = if once { 0 } else { space.m };
     let hoisted = (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
     work.shared("laying out rows", numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED)
@@ -145,9 +146,9 @@ fn hoisted(job: &Job, side: Deps) -> usize {
 /// The recognised reductions of the dense family.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
-    let dense = matches!(work.family, "dense" | "screen");
+    let dense = matches!(work.family, Family::Dense | Family::Screen);
     let forms = low.stages.iter().flat_map(|s| &s.reduces).filter_map(|r| low.zip_form(*r));
-    let screen = work.family == "screen";
+    let screen = work.family == Family::Screen;
     let lanes = if screen { 2.0 * work.lanes() } else { work.lanes() };
     let table = if work.is_single() || screen { &work.rates().dense_single } else { &work.rates().dense_double };
     let cycles = |form: ZipForm| match form {
@@ -222,7 +223,7 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let one = work.job.folds.len() == 1;
     let weighted = fold.sums_weighted(half).is_some() && one;
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.
-    let added = !work.prune.is_on() && work.family != "vm" && work.job.near_root.is_none();
+    let added = !work.prune.is_on() && work.family != Family::Vm && work.job.near_root.is_none();
     let all = work.job.folds.iter().all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
     let [value, number, to_column, of_single, best] = rates::CREDITED;
     // Columns take theirs in double precision.

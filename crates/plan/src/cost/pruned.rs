@@ -1,6 +1,7 @@
 //! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
 
 use super::{Term, Work, formula, rates};
+use crate::overrides::Family;
 use crate::prune::{Grid, Mesh};
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
@@ -35,8 +36,8 @@ pub enum Kernel {
 }
 
 /// The kernel of `job` in `family`.
-pub fn kernel(job: &Job, family: &str) -> Kernel {
-    if family == "points" && crate::points::apply(job) {
+pub fn kernel(job: &Job, family: Family) -> Kernel {
+    if family == Family::Points && crate::points::apply(job) {
         return Kernel::Points;
     }
     let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));

@@ -1,12 +1,11 @@
 //! Metrics of boolean rows are counted in bits where the rows hold nothing but 0 and 1, and have the numbers of the oracle.
 
 use zipfold::pairs;
-use zipfold::plan::Settings;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
-use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
 const METRICS: [&str; 9] =
     ["dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule", "cityblock", "sqeuclidean"];
@@ -43,8 +42,8 @@ fn boolean_rows_have_the_numbers_of_the_oracle() {
             let (problem, job) = asked(metric, &x, other);
             let reference = numbers(&job, &oracle::run(&job).unwrap());
             for (isa, family) in isas().into_iter().flat_map(|isa| ["dense", "vm"].map(|f| (isa, f))) {
-                let settings = Settings::from([("family".to_string(), family.to_string())]);
-                let got = on_engine(&problem, &job, &Variant { settings, ..plain(isa, 2, 0) }).unwrap();
+                let overrides = chosen([("family", family)]);
+                let got = on_engine(&problem, &job, &Variant { overrides, ..plain(isa, 2, 0) }).unwrap();
                 let odd = difference(&got[0], &reference[0], same);
                 assert!(odd.is_none(), "{metric} {isa} {family} {n}×{m} d={d}: {}", odd.unwrap_or_default());
             }

@@ -44,9 +44,9 @@ pub(crate) fn on_device(
     device: Wanted,
     set: &[(&str, &str)],
 ) -> Result<Vec<Numbers>, zipfold::Error> {
-    let settings = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let options = Options { threads: 1, device, settings, ..Options::default() };
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(1, 1 << 32), &options.settings)?;
+    let overrides = zipfold::plan::Overrides::read(set.iter().copied())?;
+    let options = Options { threads: 1, device, overrides, ..Options::default() };
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(1, 1 << 32), &options.overrides)?;
     let outcome = run(problem, job, plan, &Target::Memory, &options)?;
     Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
 }
@@ -428,7 +428,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         if let Some(facts) = facts {
             let plan = zipfold::plan::choose(&job, &machine, &Default::default()).unwrap();
             let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &Default::default()).unwrap();
-            assert_eq!(plan.choices.get("dense.input").map(String::as_str), Some(half.name()), "{pair}");
+            assert_eq!(plan.choices.dense_input.map(|input| input.name()), Some(half.name()), "{pair}");
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).unwrap();

@@ -6,13 +6,13 @@ use zipfold::cpu::jit::{Code, Results};
 use zipfold::cpu::pairs::engine::compiled;
 use zipfold::cpu::pairs::program::compile;
 use zipfold::pairs;
-use zipfold::plan::{Isa, Machine, Settings};
+use zipfold::plan::{Family, Isa, Machine, Overrides};
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, difference, same};
-use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 use zipfold_testkit::{Lcg, formulas};
 
 /// What makes code differ from code: signed zeros, denormals, the ends of the range, NaN.
@@ -30,8 +30,8 @@ fn rows(lcg: &mut Lcg, n: usize, d: usize, odd: bool) -> Table {
 }
 
 fn by(family: &str, isa: &'static str, problem: &Problem, job: &Job) -> Vec<Numbers> {
-    let settings = Settings::from([("family".to_string(), family.to_string())]);
-    let variant = Variant { settings, ..plain(isa, 1, 0) };
+    let overrides = chosen([("family", family)]);
+    let variant = Variant { overrides, ..plain(isa, 1, 0) };
     on_engine(problem, job, &variant).unwrap_or_else(|e| panic!("{family} on {isa}: {e}"))
 }
 
@@ -120,8 +120,8 @@ fn lines_of_matrices_have_the_bits_of_the_oracle() {
         let tilings = [(1024, 1024, "row"), (128, 128, "hilbert"), (256, 640, "snake")];
         for (isa, (rows, cols, order)) in isas().into_iter().flat_map(|isa| tilings.map(|tiling| (isa, tiling))) {
             let set = [("tile.rows", rows.to_string()), ("tile.cols", cols.to_string()), ("order", order.to_string())];
-            let settings: Settings = set.map(|(key, value)| (key.to_string(), value)).into();
-            let got = on_engine(&problem, &job, &Variant { settings, ..plain(isa, 2, 0) }).unwrap();
+            let overrides = chosen(set);
+            let got = on_engine(&problem, &job, &Variant { overrides, ..plain(isa, 2, 0) }).unwrap();
             let odd = difference(&got[0], &wanted[0], same);
             assert!(odd.is_none(), "{isa} {cells:?} {rows} × {cols}: {}", odd.unwrap_or_default());
         }
@@ -134,8 +134,8 @@ fn code_is_made_once_for_a_question() {
     let x = Table::f64(3, 2, vec![1.0; 6]).unwrap();
     let asked = pairs(&x).formula("sum(abs(x - y)) + 0.0625").fold(FoldSpec::Matrix {});
     let job = || describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
-    let plan = zipfold::plan::choose(&job(), &zipfold::cpu::detect(1, 1 << 30), &Settings::new()).unwrap();
-    assert_eq!(plan.family, "jit");
+    let plan = zipfold::plan::choose(&job(), &zipfold::cpu::detect(1, 1 << 30), &Overrides::default()).unwrap();
+    assert_eq!(plan.family, Family::Jit);
     let code = |job: Job| compiled::<f64>(&plan, &job.low, &compile(&job.low), false).unwrap();
     assert!(Arc::ptr_eq(&code(job()), &code(job())));
 }
@@ -147,11 +147,9 @@ fn no_code_is_made_for_neon() {
     let asked = pairs(&x).formula("sum(abs(x - y)) + 0.125").fold(FoldSpec::Matrix {});
     let job = describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
     let machine = Machine { isa: Isa::Neon, executable: true, ..Machine::default() };
-    let choose = |key: &str, value: &str| {
-        zipfold::plan::choose(&job, &machine, &Settings::from([(key.to_string(), value.to_string())]))
-    };
+    let choose = |key: &str, value: &str| zipfold::plan::choose(&job, &machine, &chosen([(key, value)]));
     let plan = choose("isa", "neon").unwrap();
-    assert_eq!((plan.isa, plan.family.as_str()), (Isa::Neon, "vm"));
+    assert_eq!((plan.isa, plan.family), (Isa::Neon, Family::Vm));
     assert!(plan.seconds > 0.0 && plan.reasons.iter().any(|r| r.contains("AVX2")), "{:?}", plan.reasons);
     for (key, value) in [("family", "jit"), ("isa", "avx2")] {
         assert!(choose(key, value).is_err(), "{key}={value}");
@@ -344,8 +342,8 @@ fn sums_in_single_precision_do_not_depend_on_tiles() {
         let job = describe(asked.problem(), Data { x: x.clone(), y: Some(y.clone()), weights: vec![] }).unwrap();
         let by = |(rows, cols): (usize, usize), order: &str| {
             let set = [("tile.rows", rows.to_string()), ("tile.cols", cols.to_string()), ("order", order.to_string())];
-            let settings: Settings = set.map(|(key, value)| (key.to_string(), value)).into();
-            on_engine(asked.problem(), &job, &Variant { settings, ..plain(isas()[isas().len() - 1], 2, 0) }).unwrap()
+            let overrides = chosen(set);
+            on_engine(asked.problem(), &job, &Variant { overrides, ..plain(isas()[isas().len() - 1], 2, 0) }).unwrap()
         };
         let wanted = by((1024, 1024), "row");
         for (tile, order) in

@@ -1,14 +1,14 @@
 //! The order in which the blocks of a tile are visited changes no bit of an answer.
 
 use zipfold::pairs;
-use zipfold::plan::{Order, Settings};
+use zipfold::plan::Order;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Closed, RowOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec};
 use zipfold_core::{Data, Table, describe};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
-use zipfold_testkit::runner::{Variant, on_engine, plain};
+use zipfold_testkit::runner::{Variant, chosen, on_engine, plain};
 
 #[test]
 fn every_order_gives_the_same_bits() {
@@ -29,14 +29,9 @@ fn every_order_gives_the_same_bits() {
         let data = Data { x: x.clone(), y: (!of_self).then(|| y.clone()), weights: vec![None] };
         let job = describe(asked.problem(), data).unwrap();
         let run = |order: Order| {
-            let choice = |k: &str, v: &str| (k.to_string(), v.to_string());
-            let settings = Settings::from([
-                choice("order", order.name()),
-                choice("prune", "off"),
-                choice("tile.rows", "512"),
-                choice("tile.cols", "640"),
-            ]);
-            on_engine(asked.problem(), &job, &Variant { settings, ..plain("scalar", 2, 0) }).unwrap()
+            let overrides =
+                chosen([("order", order.name()), ("prune", "off"), ("tile.rows", "512"), ("tile.cols", "640")]);
+            on_engine(asked.problem(), &job, &Variant { overrides, ..plain("scalar", 2, 0) }).unwrap()
         };
         let expected = run(Order::Column);
         for order in [Order::Row, Order::Snake, Order::Hilbert] {

@@ -48,7 +48,7 @@ fn job(cells: Cells) -> (Problem, Job) {
 
 fn share(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Output> {
     let options = zipfold::Options { shard, ..plain("scalar", 2, 128).options() };
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
     run(problem, job, plan, &Target::Memory, &options).unwrap().outputs
 }
 

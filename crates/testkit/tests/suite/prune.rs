@@ -2,6 +2,7 @@
 
 use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode};
+use zipfold::plan::Overrides;
 use zipfold::{Options, Output, Target, run};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
@@ -66,12 +67,12 @@ fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
 
 fn pruned(isa: &'static str, threads: usize, tile: usize, shard: Option<(usize, usize)>) -> Options<'static> {
     let mut options = Options { shard, ..plain(isa, threads, tile).options() };
-    options.settings.insert("prune".into(), "on".into());
+    options.overrides.set("prune", "on").unwrap();
     options
 }
 
 fn outcome(problem: &Problem, job: &Job, options: &Options<'_>) -> (Vec<Output>, Tally) {
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
     let done = run(problem, job, plan, &Target::Memory, options).unwrap();
     (done.outputs, done.tally)
 }
@@ -259,8 +260,8 @@ fn meshes_of_columns() {
         let mut keys = vec![];
         for parts in ["1", "2", "3", "7", "off"] {
             let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
-            options.settings.insert("mesh".into(), parts.into());
-            let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+            options.overrides.set("mesh", parts).unwrap();
+            let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
             meshes += usize::from(plan.prune.mesh.is_some_and(|m| m.parts.to_string() == parts));
             let key = Identity::of(&problem, &job, &plan, None);
             assert!(!keys.contains(&key), "{what}, {parts} cells: tiles of other rows with the same key");
@@ -273,8 +274,8 @@ fn meshes_of_columns() {
     assert!(meshes > 120 && sum[0] * 2 > sum[1], "{meshes} meshes, {sum:?}");
     let job =
         describe(&problem(folds[0], "euclidean"), Data { x: table(&mut lcg, 0, 9, 2), y: None, weights: vec![None] });
-    let settings = [("prune".to_string(), "on".to_string()), ("mesh".into(), "none".into())].into();
-    let refused = zipfold::plan::choose(&job.unwrap(), &zipfold::cpu::detect(2, 1 << 32), &settings).unwrap_err();
+    drop(job.unwrap());
+    let refused = Overrides::read([("prune", "on"), ("mesh", "none")]).unwrap_err();
     assert!(refused.to_string().contains("--set mesh"), "{refused}");
 }
 
@@ -332,7 +333,7 @@ fn folds_by_row_within_a_cut_off() {
         );
         if problem.nan == NanPolicy::Error && oracle::run(&job).unwrap().tally.first_nan.is_some() {
             let plan =
-                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &pruned("scalar", 2, 0, None).settings);
+                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &pruned("scalar", 2, 0, None).overrides);
             run(&problem, &job, plan.unwrap(), &Target::Memory, &pruned("scalar", 2, 0, None)).unwrap_err();
             continue;
         }
@@ -414,10 +415,10 @@ fn grids_of_histograms() {
         }
         let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
         let plan = |options: &Options<'_>| {
-            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap()
+            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap()
         };
         grids += usize::from(plan(&options).prune.grid.is_some());
-        options.settings.insert("mesh".into(), "off".into());
+        options.overrides.set("mesh", "off").unwrap();
         assert!(plan(&options).prune.grid.is_none());
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = outcome(&problem, &job, &options).0;
@@ -439,9 +440,9 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
     let x = Table::f64(4, 2, vec![0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 9.0]).unwrap();
     for set in [vec![], vec![("prune", "on")], vec![("prune", "on"), ("mesh", "off")], vec![("family", "vm")]] {
         let mut options = plain(isas().pop().unwrap(), 1, 0).options();
-        set.iter().for_each(|(key, value)| drop(options.settings.insert(key.to_string(), value.to_string())));
+        set.iter().for_each(|(key, value)| options.overrides.set(key, value).unwrap());
         let plan =
-            |job: &Job| zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.settings).unwrap();
+            |job: &Job| zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
         let problem_from = |from| problem(&fold(from), "euclidean");
         let data = || Data { x: x.clone(), y: None, weights: vec![None] };
         let left_out = describe(&problem_from(0.1), data()).unwrap();

@@ -1,6 +1,7 @@
 //! Histograms without a range: first and last edge are the least and the largest value, and every bin counts what
 //! `numpy.histogram` counts of the same values.
 
+use zipfold::plan::overrides::Pruning;
 use zipfold::{Options, Output, Target, ranges, run};
 use zipfold_core::fold::{Axis, Closed, Fold, State};
 use zipfold_core::pair::named::{self, Domain};
@@ -74,7 +75,7 @@ fn numpy(values: &[f64], edges: &[f64], closed: Closed) -> Vec<u64> {
 fn counted(problem: &Problem, data: &Data, options: &Options<'_>) -> zipfold::Result<(Job, Vec<u64>)> {
     let ranged = ranges::find(problem, data, options)?;
     let job = describe(&ranged.problem, data.clone())?;
-    let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.settings)?;
+    let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)?;
     let outcome = run(&ranged.problem, &job, plan, &Target::Memory, options)?;
     match &outcome.outputs[0] {
         Output::State(State::Histogram(s)) => Ok((job, s.counts.clone())),
@@ -86,7 +87,7 @@ fn ways(lcg: &mut Lcg) -> Vec<Options<'static>> {
     let isas = isas();
     let of = |prune: &str, isa: usize| {
         let mut options = plain(isas[isa], 1 + isa % 2, 0).options();
-        options.settings.insert("prune".into(), prune.into());
+        options.overrides.set("prune", prune).unwrap();
         options
     };
     vec![of("auto", lcg.below(isas.len())), of("off", lcg.below(isas.len())), of("on", lcg.below(isas.len()))]
@@ -107,7 +108,7 @@ fn check(what: &str, problem: &Problem, data: &Data, lcg: &mut Lcg) -> bool {
     let usable = !values.is_empty() && values.iter().all(|v| v.is_finite());
     for options in ways(lcg) {
         let found = counted(problem, data, &options);
-        if let (true, Err(e)) = (options.settings["prune"] == "on", &found)
+        if let (true, Err(e)) = (options.overrides.prune == Some(Pruning::On), &found)
             && e.to_string().contains("cannot prune")
         {
             continue;
@@ -116,7 +117,7 @@ fn check(what: &str, problem: &Problem, data: &Data, lcg: &mut Lcg) -> bool {
             assert!(found.is_err(), "{what}: {lo} to {hi} of {} values", values.len());
             continue;
         }
-        let (job, counts) = found.unwrap_or_else(|e| panic!("{what} {:?}: {e}", options.settings));
+        let (job, counts) = found.unwrap_or_else(|e| panic!("{what} {}: {e}", options.overrides));
         let Fold::Histogram(h) = &job.folds[0] else { panic!() };
         let ends = match (lo == hi, closed) {
             (true, _) => [lo - 0.5, hi + 0.5],
@@ -128,7 +129,7 @@ fn check(what: &str, problem: &Problem, data: &Data, lcg: &mut Lcg) -> bool {
         let edge = |i: usize| if i == bins { ends[1] } else { i as f64 * step + ends[0] };
         let edges: Vec<f64> = (0..=bins).map(edge).collect();
         assert_eq!(h.axes[0].edges, edges, "{what}");
-        assert_eq!(counts, numpy(&values, &edges, *closed), "{what} {:?}", options.settings);
+        assert_eq!(counts, numpy(&values, &edges, *closed), "{what} {}", options.overrides);
         assert_eq!((counts[0], counts[bins + 1]), (0, 0), "{what}");
     }
     usable
@@ -262,7 +263,7 @@ fn every_axis_has_its_own_range() {
             let places = [at / (7 * 5), at / 7 % 5, at % 7];
             places.iter().zip(&h.axes).any(|(place, axis)| *place == 0 || *place > axis.bins())
         });
-        assert_eq!(outside.map(|(_, c)| c).sum::<u64>(), 0, "{:?}", options.settings);
+        assert_eq!(outside.map(|(_, c)| c).sum::<u64>(), 0, "{}", options.overrides);
         let [first, second] = [0, 1].map(|at| &h.axes[at].edges);
         assert!(first[0] > 0.0 && first[4] < 12f64.sqrt() && second[3] < 2.0 && second[3] > 1.5);
     }

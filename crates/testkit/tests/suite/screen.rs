@@ -2,14 +2,13 @@
 //! mislead single precision.
 
 use zipfold::pairs;
-use zipfold::plan::Settings;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{RowOp, SelectKind};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Cells, Data, Job, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
-use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
 /// Rows of a kind: plain; far from 0; on a lattice, with ties; one row and its neighbours in the last place; huge; tiny; too
 /// large to screen; rows of small integers.
@@ -47,8 +46,8 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     }
     let reference = numbers(&job, &oracle::run(&job).unwrap());
     for isa in isas() {
-        let settings = Settings::from([("family".to_string(), "screen".to_string())]);
-        let got = on_engine(problem, &job, &Variant { settings, ..plain(isa, 2, 0) }).unwrap();
+        let overrides = chosen([("family", "screen")]);
+        let got = on_engine(problem, &job, &Variant { overrides, ..plain(isa, 2, 0) }).unwrap();
         let odd = difference(&got[0], &reference[0], same);
         assert!(odd.is_none(), "{what} {isa}: {}", odd.unwrap_or_default());
     }

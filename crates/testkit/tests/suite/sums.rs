@@ -2,14 +2,13 @@
 //! several: the bits of the oracle, whatever the instruction set, the threads, the tiles and the family.
 
 use zipfold::pairs;
-use zipfold::plan::Settings;
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, Input, NanPolicy, Problem};
 use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{close, difference, same};
-use zipfold_testkit::runner::{Variant, isas, numbers, on_engine, plain};
+use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
 const OPS: [RowOp; 9] = [
     RowOp::Sum,
@@ -92,11 +91,11 @@ fn folds_by_rows_have_the_bits_of_the_oracle() {
         for (isa, (tile, family)) in
             isas().into_iter().flat_map(|isa| [(0, ""), (128, ""), (0, "vm")].map(|v| (isa, v)))
         {
-            let mut settings = Settings::from([("prune".to_string(), "off".to_string())]);
+            let mut overrides = chosen([("prune", "off")]);
             if !family.is_empty() {
-                settings.insert("family".into(), family.into());
+                overrides.set("family", family).unwrap();
             }
-            let got = on_engine(&problem, &job, &Variant { settings, ..plain(isa, 2, tile) }).unwrap();
+            let got = on_engine(&problem, &job, &Variant { overrides, ..plain(isa, 2, tile) }).unwrap();
             let odd = difference(&got[0], &wanted[0], same);
             let (space, fold) = (job.space, &problem.folds[0]);
             assert!(odd.is_none(), "{value} {fold:?} {space:?} {isa} {tile} '{family}': {}", odd.unwrap_or_default());

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::pair::bounds::Bounds;
 use zipfold_core::{Job, Result, Side, Space};
-use zipfold_plan::{Plan, Tile, prune};
+use zipfold_plan::{Family, Plan, Tile, prune};
 
 /// A job loaded for a pruned run.
 #[derive(Debug)]
@@ -69,10 +69,10 @@ impl<'j> Boxes<'j> {
         let doubled = mode == prune::Mode::Doubled;
         let space = prune::walked(job, plan.prune);
         // A family that is asked for by hand is taken at its word.
-        let own_kernels = !matches!(plan.choices.get("family").map(String::as_str), Some("vm" | "jit"));
+        let own_kernels = !matches!(plan.choices.family, Some(Family::Vm | Family::Jit));
         let nearby = || Nearby::load(job, space, zips::isa(plan.isa), [(&x, &order_x), (&y, of_y)]);
         let nearby = if own_kernels { nearby() } else { None };
-        let by_points = plan.family == "points" && Distances::applies(job);
+        let by_points = plan.family == Family::Points && Distances::applies(job);
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
         // Points meet leaves by groups, not by rows; clouds hold all they need.
         let none = || Rows::empty(low.dim, 0, 0);

@@ -1,0 +1,465 @@
+//! Plan choices that a person makes: `--set key=value`. One table holds their keys, types and meanings; help, errors and
+//! completions come from it, and planners read typed values.
+
+use crate::machine::Isa;
+use crate::order::Order;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use zipfold_core::{Error, Result};
+
+/// The value of a plan choice.
+pub trait Choice: Sized {
+    /// The texts that [`Choice::read`] takes, as a list for people.
+    fn values() -> String;
+    /// The value that `text` names; none for other texts.
+    fn read(text: &str) -> Option<Self>;
+    /// The text that [`Choice::read`] takes for this value.
+    fn text(&self) -> String;
+}
+
+/// A whole number from `LEAST` to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number<const LEAST: u64, const MOST: u64>(u64);
+
+impl<const LEAST: u64, const MOST: u64> Number<LEAST, MOST> {
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> Choice for Number<LEAST, MOST> {
+    fn values() -> String {
+        match MOST {
+            u64::MAX => format!("a whole number from {LEAST}"),
+            _ => format!("{LEAST} to {MOST}"),
+        }
+    }
+    fn read(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|v| (LEAST..=MOST).contains(v)).map(Number)
+    }
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Enumerations whose variants have one word each.
+macro_rules! words {
+    ($($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),+ $(,)? })+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$of])* #[serde(rename = $word)] $variant),+
+        }
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+            /// The word that names it.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+        impl Choice for $name {
+            fn values() -> String {
+                names($name::ALL.iter().map(|v| v.name()))
+            }
+            fn read(text: &str) -> Option<Self> {
+                $name::ALL.iter().copied().find(|v| v.name() == text)
+            }
+            fn text(&self) -> String {
+                self.name().into()
+            }
+        }
+    )+};
+}
+
+fn names(all: impl Iterator<Item = &'static str>) -> String {
+    all.collect::<Vec<_>>().join(", ")
+}
+
+words! {
+    /// Whether bounds leave out pairs that cannot matter.
+    Pruning {
+        /// Where it pays.
+        Auto = "auto",
+        /// In any case.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
+    /// The kernels of a processor that compute the values of pairs.
+    Family {
+        /// A sweep of points for one histogram of distances.
+        Points = "points",
+        /// Single precision decides most pairs, double precision the others.
+        Screen = "screen",
+        /// Reductions of packed rows by register-blocked kernels.
+        Dense = "dense",
+        /// Machine code made for the formula.
+        Jit = "jit",
+        /// The formula step by step.
+        Vm = "vm",
+    }
+    /// What a device leaves to the host.
+    DeviceFamily {
+        /// The device computes values, the host folds them.
+        Values = "values",
+        /// A thread computes whole pairs, without register blocks.
+        Cells = "cells",
+    }
+    /// Where the rows of a device lie.
+    Residency {
+        /// All of them in its memory.
+        Held = "held",
+        /// Those of one tile at a time.
+        Streamed = "streamed",
+    }
+    /// From where a sweep of a device takes its rows.
+    Input {
+        /// Anchors in registers, others by panels in shared memory.
+        Panel = "panel",
+        /// Anchors in registers, others from device memory through the read-only cache.
+        Cache = "cache",
+        /// Anchors and others in shared memory.
+        Both = "both",
+        /// Anchors in registers, others in those of the lanes of a warp, by shuffles. CUDA alone has them.
+        Shuffle = "shuffle",
+    }
+    /// How a device finds bins of equal width.
+    Bins {
+        /// By edges.
+        Exact = "exact",
+        /// By one multiplication where that is exact enough.
+        Fast = "fast",
+    }
+    /// Whether single precision decides most pairs on a device.
+    Filter {
+        /// Where its error is bounded.
+        On = "on",
+        /// Double precision decides all.
+        Off = "off",
+    }
+    /// From where folds of wide rows take their values on a device.
+    FoldTiles {
+        /// Register-blocked tiles.
+        Dense = "dense",
+        /// A sweep.
+        Sweep = "sweep",
+    }
+    /// How blocks of threads are laid over a triangle (Navarro and Hitschfeld 2013).
+    TriangleMap {
+        /// Rectangular box: the part above the diagonal turned into the place below.
+        Rb = "rb",
+        /// Bounding box: blocks above the diagonal end at once.
+        Bb = "bb",
+        /// Lower triangular map with a square root.
+        Ltm = "ltm",
+        /// Upper triangular map.
+        Utm = "utm",
+        /// Recursive: one launch a level of squares, and one for the diagonal.
+        Rec = "rec",
+    }
+    /// Where the row of λ comes from in the map `ltm`; integers then correct what was rounded.
+    Root {
+        /// The square root of the device.
+        Sqrt = "sqrt",
+        /// The reciprocal root by Newton's steps from a guess at its bits.
+        Newton = "newton",
+        /// The reciprocal root of the device.
+        Reciprocal = "reciprocal",
+        /// A table of the row of every λ, in device memory.
+        Table = "table",
+    }
+    /// What a triangle map places.
+    Placed {
+        /// Blocks of threads, a tile each.
+        Block = "block",
+        /// Threads, a pair each.
+        Thread = "thread",
+    }
+    /// How the pairs of a block's own rows are shared out.
+    Diagonal {
+        /// As those of other blocks.
+        Plain = "plain",
+        /// Evenly by all threads (Pitaksirianan et al. 2017).
+        Balanced = "balanced",
+    }
+    /// Numbers of a load.
+    LoadWidth {
+        /// One.
+        One = "1",
+        /// Two.
+        Two = "2",
+        /// Four, of single precision.
+        Four = "4",
+    }
+    /// How a device writes matches.
+    SelectOutput {
+        /// To pages at once.
+        Pages = "pages",
+        /// Counted first, written in a second pass.
+        Count = "count",
+    }
+    /// The type in which matrix units take rows.
+    DenseInput {
+        /// Single precision, no matrix units.
+        F32 = "f32",
+        /// 16 bits, 5 of them exponent.
+        F16 = "f16",
+        /// 16 bits, 8 of them exponent.
+        Bf16 = "bf16",
+    }
+    /// Columns of a thread's tile.
+    Across {
+        /// Eight.
+        Eight = "8",
+        /// Sixteen.
+        Sixteen = "16",
+    }
+}
+
+impl LoadWidth {
+    /// The number.
+    pub fn get(self) -> usize {
+        1 << self as usize
+    }
+}
+
+impl Across {
+    /// The number.
+    pub fn get(self) -> usize {
+        8 << self as usize
+    }
+}
+
+/// Cells of the mesh of a short histogram, to its last edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeshCells {
+    /// As many as pay.
+    Auto,
+    /// No mesh, and no grid of cells either.
+    Off,
+    /// So many.
+    Parts(u32),
+}
+
+impl Choice for MeshCells {
+    fn values() -> String {
+        "auto, off, 1 to 64".into()
+    }
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(MeshCells::Auto),
+            "off" => Some(MeshCells::Off),
+            _ => text.parse().ok().filter(|parts| (1..=64).contains(parts)).map(MeshCells::Parts),
+        }
+    }
+    fn text(&self) -> String {
+        match self {
+            MeshCells::Auto => "auto".into(),
+            MeshCells::Off => "off".into(),
+            MeshCells::Parts(parts) => parts.to_string(),
+        }
+    }
+}
+
+impl Choice for Isa {
+    fn values() -> String {
+        names(Isa::ALL.iter().map(|v| v.name()))
+    }
+    fn read(text: &str) -> Option<Self> {
+        Isa::ALL.into_iter().find(|v| v.name() == text)
+    }
+    fn text(&self) -> String {
+        self.name().into()
+    }
+}
+
+impl Choice for Order {
+    fn values() -> String {
+        names(Order::ALL.iter().map(|v| v.name()))
+    }
+    fn read(text: &str) -> Option<Self> {
+        Order::ALL.into_iter().find(|v| v.name() == text)
+    }
+    fn text(&self) -> String {
+        self.name().into()
+    }
+}
+
+/// A row of the table of plan choices.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The key.
+    pub key: &'static str,
+    /// The values that it takes.
+    pub values: String,
+    /// What it decides.
+    pub about: &'static str,
+}
+
+macro_rules! overrides {
+    ($($field:ident: $type:ty = $key:literal, $about:literal;)+) => {
+        /// Plan choices that a person made; the planner makes the others.
+        ///
+        /// ```
+        /// use zipfold_plan::Overrides;
+        /// let made = Overrides::read([("tile.rows", "256"), ("isa", "avx2")])?;
+        /// assert_eq!(made.tile_rows.map(|rows| rows.get()), Some(256));
+        /// assert!(Overrides::read([("tile.rows", "many")]).is_err());
+        /// # Ok::<(), zipfold_core::Error>(())
+        /// ```
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Overrides {
+            $(#[doc = concat!("`", $key, "`: ", $about, ".")] pub $field: Option<$type>,)+
+        }
+
+        impl Overrides {
+            /// Every plan choice: first those of any machine, then those of devices.
+            pub fn table() -> Vec<Override> {
+                vec![$(Override { key: $key, values: <$type as Choice>::values(), about: $about }),+]
+            }
+            /// Makes the choice `key`.
+            ///
+            /// # Errors
+            /// `Request` for a key that does not exist and for a value that it does not take.
+            pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+                match key {
+                    $($key => self.$field = Some(read::<$type>(key, value)?),)+
+                    _ => return Err(unknown(key)),
+                }
+                Ok(())
+            }
+            /// The choices that were made, as texts by key.
+            pub fn texts(&self) -> BTreeMap<&'static str, String> {
+                let all = [$(self.$field.as_ref().map(|value| ($key, value.text()))),+];
+                all.into_iter().flatten().collect()
+            }
+            /// These choices, and those of `more` in their place.
+            #[must_use]
+            pub fn and(mut self, more: &Overrides) -> Self {
+                $(self.$field = more.$field.or(self.$field);)+
+                self
+            }
+        }
+    };
+}
+
+overrides! {
+    prune: Pruning = "prune", "whether bounds leave out pairs that cannot matter";
+    mesh: MeshCells = "mesh", "cells of the mesh of a short histogram, to its last edge; off: no grid of cells either";
+    family: Family = "family", "which kernels of a processor compute the pairs";
+    isa: Isa = "isa", "the instruction set, one that the machine has";
+    tile_rows: Number<1, 16_777_216> = "tile.rows", "rows of a tile";
+    tile_cols: Number<1, 16_777_216> = "tile.cols", "columns of a tile";
+    order: Order = "order", "the order of blocks within a tile";
+    unit: Number<1, 16_777_216> = "unit", "tiles that a thread takes at a time";
+    device_tile: Number<1, 1_048_576> = "device.tile", "rows and columns of a device's tile";
+    device_family: DeviceFamily = "device.family", "a device gives values to the host, or computes pair by pair";
+    device_rows: Residency = "device.rows", "rows lie on the device, or come tile by tile";
+    device_memory: Number<0, { u64::MAX }> = "device.memory", "bytes of device memory that the run stays within";
+    device_launches: Number<0, { u64::MAX }> = "device.launches", "launches after which the device counts as lost (for tests)";
+    device_driver: Number<0, { u64::MAX }> = "device.driver", "the version that the driver counts as (for tests)";
+    points_anchors: Number<1, 8> = "points.anchors", "rows that a thread of a device keeps";
+    points_blocks: Number<1, 16> = "points.blocks", "blocks of threads a processor of a device";
+    points_unroll: Number<1, 16> = "points.unroll", "columns taken at a time by a sweep";
+    points_input: Input = "points.input", "from where a sweep takes its rows";
+    hist_copies: Number<0, 32> = "hist.copies", "copies of a histogram in shared memory; 0: in device memory";
+    bins: Bins = "bins", "bins of a device by edges, or by one multiplication where that is exact enough";
+    filter: Filter = "filter", "single precision decides most pairs on a device, or double precision decides all";
+    fold_tiles: FoldTiles = "fold.tiles", "folds of wide rows from dense tiles, or by a sweep";
+    tile_map: TriangleMap = "tile.map", "how blocks of threads are laid over a triangle";
+    tile_root: Root = "tile.root", "the root that the map of a triangle takes";
+    tile_by: Placed = "tile.by", "a triangle by blocks of threads or by threads";
+    tile_diagonal: Diagonal = "tile.diagonal", "how the diagonal of a half space is shared out";
+    load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
+    select_output: SelectOutput = "select.output", "matches go to pages at once, or are counted first";
+    dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";
+    dense_slice: Number<1, 32> = "dense.slice", "components of a slice of a dense kernel";
+    dense_blocks: Number<1, 4> = "dense.blocks", "blocks of a dense kernel on a processor";
+    dense_stages: Number<0, 4> = "dense.stages", "slices copied ahead by a dense kernel";
+    dense_across: Across = "dense.across", "columns of a thread's tile in a dense kernel";
+    dense_unroll: Number<1, 32> = "dense.unroll", "components taken at a time by a dense kernel";
+}
+
+impl Overrides {
+    /// The choices of `texts`, pairs of key and value; of a key given twice the last.
+    ///
+    /// # Errors
+    /// Those of [`Overrides::set`].
+    pub fn read<K: AsRef<str>, V: AsRef<str>>(texts: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
+        let mut made = Overrides::default();
+        texts.into_iter().try_for_each(|(key, value)| made.set(key.as_ref(), value.as_ref()))?;
+        Ok(made)
+    }
+}
+
+fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
+    T::read(text).ok_or_else(|| {
+        let values = T::values();
+        let e = Error::request(format!("expected {values}, got '{text}'")).at(format!("--set {key}"));
+        e.remedy(format!("one of: {values}"))
+    })
+}
+
+fn unknown(key: &str) -> Error {
+    let keys: Vec<&str> = Overrides::table().iter().map(|row| row.key).collect();
+    Error::request(format!("no plan choice '{key}'")).at("--set").remedy(format!("one of {}", keys.join(", ")))
+}
+
+impl fmt::Display for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.texts().iter().map(|(key, value)| format!("{key}={value}")).collect();
+        f.write_str(&texts.join(" "))
+    }
+}
+
+impl Serialize for Overrides {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.texts().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Overrides {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
+        Overrides::read(texts).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every key takes each value that the table lists, gives it back as text, and refuses others.
+    #[test]
+    fn the_table_says_what_is_taken() {
+        let table = Overrides::table();
+        let keys: BTreeSet<&str> = table.iter().map(|row| row.key).collect();
+        assert_eq!(keys.len(), table.len(), "a key stands twice");
+        for row in table {
+            let values = row.values.replace(" to ", ", ").replace("a whole number from ", "");
+            for value in values.split(", ") {
+                let made = Overrides::read([(row.key, value)]).unwrap();
+                assert_eq!(made.texts(), BTreeMap::from([(row.key, value.to_string())]));
+                let again: Overrides = serde_json::from_str(&serde_json::to_string(&made).unwrap()).unwrap();
+                assert_eq!(again, made);
+            }
+            for odd in ["", "-1", "1.5", "other", "99999999999999999999999"] {
+                let message = Overrides::read([(row.key, odd)]).unwrap_err().to_string();
+                assert!(message.contains(&row.values) && message.contains(row.key), "{message}");
+            }
+        }
+        assert!(Overrides::read([("tile", "1")]).unwrap_err().to_string().contains("tile.rows"));
+    }
+
+    #[test]
+    fn later_choices_take_the_place_of_earlier_ones() {
+        let of = |texts: &[(&str, &str)]| Overrides::read(texts.iter().copied()).unwrap();
+        let both = of(&[("isa", "avx2"), ("unit", "3")]).and(&of(&[("unit", "5")]));
+        assert_eq!(both, of(&[("isa", "avx2"), ("unit", "3"), ("unit", "5")]));
+        assert_eq!(both.to_string(), "isa=avx2 unit=5");
+    }
+}
