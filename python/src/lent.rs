@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use zipfold::cpu::pairs::store::{LONG, LONGEST, copy};
-use zipfold::cpu::pairs::{Sink, Values};
+use zipfold::plan::{Sink, Values};
 use zipfold::{Error, Result};
 
 /// Memory of a C-contiguous array, in either precision.

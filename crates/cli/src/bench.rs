@@ -12,10 +12,10 @@ use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::core::problem::{AxisSpec, FoldSpec};
 use zipfold::core::{Cells, Precision};
-use zipfold::cpu::pairs::{Shared, SharedMatrix, Sink, Values};
+use zipfold::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::library::{Pairs, pairs};
 use zipfold::plan::cost::FRESH;
-use zipfold::plan::{Overrides, Plan};
+use zipfold::plan::{Overrides, Plan, Sink, Values};
 use zipfold::run::{Target, ready, run};
 use zipfold::{Data, Error, Job, Lent, Options, Outcome, Result, Table};
 

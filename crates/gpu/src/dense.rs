@@ -5,7 +5,7 @@ use crate::emit::dense::{self as text, Copying, Shape};
 use crate::emit::maps::{Map, Placing, Root};
 use crate::emit::matrix;
 use crate::emit::{header, loads};
-use crate::engine::{Number, Part, Put};
+use crate::engine::Number;
 use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
 use crate::twin::maps;
@@ -15,6 +15,7 @@ use zipfold_core::fold::{Fold, State, Tally, Written};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::executor::{Folded, Sink};
 use zipfold_plan::half::Half;
 use zipfold_plan::overrides::{DenseInput, DeviceFamily};
 use zipfold_plan::{Plan, Tile};
@@ -170,8 +171,8 @@ impl<'j> Dense<'j> {
     /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
     ///
     /// # Errors
-    /// Those of the device and of `put`.
-    pub fn run<T: Number>(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
+    /// Those of the device and of the sink.
+    pub fn run<T: Number>(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
         let mut tally = Tally::default();
         let mut before = None;
         rows.each(device, tiles, &mut |tile, loaded| {
@@ -179,18 +180,18 @@ impl<'j> Dense<'j> {
             self.launch(device, loaded, tile, &room)?;
             let done = (tile, room, device.mark()?);
             if let Some(made) = before.replace(done) {
-                self.bring::<T>(device, made, put)?;
+                self.bring::<T>(device, made, sink)?;
             }
             tally.counted += self.job.space.count(&tile.rows, &tile.cols);
             Ok(())
         })?;
         if let Some(made) = before {
-            self.bring::<T>(device, made, put)?;
+            self.bring::<T>(device, made, sink)?;
         }
-        Ok(Part { states: vec![State::Dense(Written)], tally })
+        Ok(Folded { states: vec![State::Dense(Written)], tally })
     }
     /// Brings a tile home by groups of rows.
-    fn bring<T: Number>(&self, device: &Device, (tile, room, mark): Made<'_>, put: &Put<'_>) -> Result<()> {
+    fn bring<T: Number>(&self, device: &Device, (tile, room, mark): Made<'_>, sink: &dyn Sink) -> Result<()> {
         let turned = Tile { rows: tile.cols.clone(), cols: tile.rows.clone() };
         let condensed = self.job.folds[0].dense().is_some_and(|f| f.condensed);
         let mirror = room.1.iter().filter(|_| !condensed).map(|m| (&turned, m));
@@ -198,7 +199,7 @@ impl<'j> Dense<'j> {
             let (r, c) = (tile.rows.len(), tile.cols.len());
             let group = (PIECE / size_of::<T>() / c.max(1)).max(1);
             device.bring(memory, (r * c, group * c), &mark, &mut |from, items: &[T]| {
-                self.put_rows(tile, tile.rows.start + from / c, items, put)
+                self.put_rows(tile, tile.rows.start + from / c, items, sink)
             })?;
         }
         Ok(())
@@ -269,7 +270,7 @@ impl<'j> Dense<'j> {
         device.launch(&pass.kernel, grid, &args)
     }
     /// Puts whole rows of a tile, from row `first` on.
-    fn put_rows<T: Number>(&self, tile: &Tile, first: usize, items: &[T], put: &Put<'_>) -> Result<()> {
+    fn put_rows<T: Number>(&self, tile: &Tile, first: usize, items: &[T], sink: &dyn Sink) -> Result<()> {
         let job = self.job;
         let Some(fold) = job.folds[0].dense() else { return Err(Error::internal("a matrix without its fold")) };
         let cols = &tile.cols;
@@ -279,10 +280,10 @@ impl<'j> Dense<'j> {
             let from = if fold.condensed { (i + 1).clamp(cols.start, cols.end) } else { cols.start };
             let line = &line[from - cols.start..];
             if !line.is_empty() {
-                put(0, fold.place(&job.space, i, from), T::values(line))?;
+                sink.put(0, fold.place(&job.space, i, from), T::values(line))?;
             }
             if !fold.condensed && hollow && cols.contains(&i) {
-                put(0, fold.place(&job.space, i, i), T::values(&[T::NAN]))?;
+                sink.put(0, fold.place(&job.space, i, i), T::values(&[T::NAN]))?;
             }
             Ok(())
         })

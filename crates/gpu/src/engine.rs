@@ -9,57 +9,29 @@ use crate::rows::{Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
 use std::ops::Range;
 use std::sync::Mutex;
-use zipfold_core::fold::{BLOCK, Fold, State, Tally, Value};
+use zipfold_core::fold::{BLOCK, Fold, Value};
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
+use zipfold_plan::executor::{self, Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
 
-/// Values on their way into a dense result.
-#[derive(Clone, Copy, Debug)]
-pub enum Values<'a> {
-    /// Single precision.
-    F32(&'a [f32]),
-    /// Double precision.
-    F64(&'a [f64]),
-}
-
-/// Takes consecutive elements of the dense result of a fold: `(fold, first element, values)`.
-pub type Put<'p> = dyn Fn(usize, usize, Values<'_>) -> Result<()> + Sync + 'p;
-
-/// The state of a part of the space.
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// By fold.
-    pub states: Vec<State>,
-    /// What happened to the cells.
-    pub tally: Tally,
-}
-
 /// Numbers that devices compute.
-pub trait Number: Plain + Default + Send + Sync + Value {
+pub trait Number: Plain + Default + Send + Sync + Value + executor::Number {
     /// Not a number.
     const NAN: Self;
     /// Widened.
     fn wide(self) -> f64;
-    /// Wraps a run.
-    fn values(run: &[Self]) -> Values<'_>;
 }
 impl Number for f32 {
     const NAN: f32 = f32::NAN;
     fn wide(self) -> f64 {
         f64::from(self)
     }
-    fn values(run: &[f32]) -> Values<'_> {
-        Values::F32(run)
-    }
 }
 impl Number for f64 {
     const NAN: f64 = f64::NAN;
     fn wide(self) -> f64 {
         self
-    }
-    fn values(run: &[f64]) -> Values<'_> {
-        Values::F64(run)
     }
 }
 
@@ -159,34 +131,13 @@ impl<'j> Engine<'j> {
     pub fn facts(&self) -> &Facts {
         &self.device.facts
     }
-    /// Folds the cells of consecutive `tiles`.
-    ///
-    /// # Errors
-    /// Those of the device and of `put`.
-    pub fn run(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
-        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut work = tiles.to_vec();
-        // Sums by row are cut between spans alone, which keeps their bits.
-        let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
-        loop {
-            match self.attempt(&work, put) {
-                // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
-                Err(e)
-                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
-                {
-                    work = work.iter().flat_map(|tile| halves(tile, least)).collect();
-                }
-                other => return other,
-            }
-        }
-    }
-    fn attempt(&self, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
+    fn attempt(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
         match (&self.family, self.precision) {
-            (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.rows, tiles, put),
-            (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.rows, tiles, put),
+            (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.rows, tiles, sink),
+            (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.rows, tiles, sink),
             (Family::Points(points), _) => points.run(&self.device, &self.rows, tiles),
-            (Family::Values(kernel, parts), Precision::F32) => self.by_values::<f32>(kernel, *parts, tiles, put),
-            (Family::Values(kernel, parts), Precision::F64) => self.by_values::<f64>(kernel, *parts, tiles, put),
+            (Family::Values(kernel, parts), Precision::F32) => self.by_values::<f32>(kernel, *parts, tiles, sink),
+            (Family::Values(kernel, parts), Precision::F64) => self.by_values::<f64>(kernel, *parts, tiles, sink),
         }
     }
     /// Seconds of the kernels of `tiles`, `launches` times in a row, a launch. Dense results stay on the device, in memory that is
@@ -210,7 +161,7 @@ impl<'j> Engine<'j> {
                     })?;
                 }
                 _ => {
-                    self.run(tiles, &|_, _, _| Ok(()))?;
+                    self.run(tiles, &Nowhere, Stop::default())?;
                 }
             }
         }
@@ -227,7 +178,7 @@ impl<'j> Engine<'j> {
         }
     }
     /// Family *values*: the device computes, the host folds.
-    fn by_values<T: Number>(&self, kernel: &Kernel, parts: usize, tiles: &[Tile], put: &Put<'_>) -> Result<Part> {
+    fn by_values<T: Number>(&self, kernel: &Kernel, parts: usize, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
         let mut host = Host::new(self.job, tiles);
         self.rows.each(&self.device, tiles, &mut |tile, loaded| {
             let line = tile.cols.len().max(1) * parts.max(1) * size_of::<T>();
@@ -236,7 +187,7 @@ impl<'j> Engine<'j> {
             while from < tile.rows.end {
                 let to = ((from / BLOCK) * BLOCK + step).min(tile.rows.end);
                 let rectangle = self.rectangle::<T>((kernel, loaded), parts, from..to, tile.cols.clone())?;
-                host.rectangle(&rectangle, put)?;
+                host.rectangle(&rectangle, sink)?;
                 from = to;
             }
             host.end_tile();
@@ -264,6 +215,33 @@ impl<'j> Engine<'j> {
         self.device.launch(kernel, grid, &args)?;
         self.device.read(&out, &mut items)?;
         Ok(Rectangle { rows, cols, items })
+    }
+}
+
+impl Executor for Engine<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        stop.check()?;
+        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut work = tiles.to_vec();
+        // Sums by row are cut between spans alone, which keeps their bits.
+        let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
+        loop {
+            match self.attempt(&work, sink) {
+                // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
+                Err(e)
+                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
+                {
+                    work = work.iter().flat_map(|tile| halves(tile, least)).collect();
+                }
+                other => return other,
+            }
+        }
+    }
+    fn takes_turns(&self) -> bool {
+        true
+    }
+    fn backend(&self) -> String {
+        self.device.facts.id()
     }
 }
 

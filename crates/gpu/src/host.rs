@@ -1,12 +1,13 @@
 //! Folds values that a device computed, on the host, in the canonical order of blocks. Serves every fold.
 
-use crate::engine::{Number, Part, Put, Rectangle};
+use crate::engine::{Number, Rectangle};
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Job, Result};
 use zipfold_plan::Tile;
+use zipfold_plan::executor::{Folded, Sink};
 use zipfold_plan::tiles::credited;
 
 /// Pieces of one block, by fold: credited to its rows, and to its columns.
@@ -42,14 +43,14 @@ impl<'j> Host<'j> {
         }
     }
     /// The states.
-    pub fn finish(self) -> Part {
-        Part { states: self.states, tally: self.tally }
+    pub fn finish(self) -> Folded {
+        Folded { states: self.states, tally: self.tally }
     }
     /// Folds the cells of a rectangle inside a tile; its sides begin at blocks.
     ///
     /// # Errors
-    /// Those of `put`.
-    pub fn rectangle<T: Number>(&mut self, r: &Rectangle<T>, put: &Put<'_>) -> Result<()> {
+    /// Those of the sink.
+    pub fn rectangle<T: Number>(&mut self, r: &Rectangle<T>, sink: &dyn Sink) -> Result<()> {
         for jb in r.cols.start / BLOCK..r.cols.end.div_ceil(BLOCK) {
             for ib in r.rows.start / BLOCK..r.rows.end.div_ceil(BLOCK) {
                 let clip = |b: usize, side: &Range<usize>| (b * BLOCK).max(side.start)..((b + 1) * BLOCK).min(side.end);
@@ -57,7 +58,7 @@ impl<'j> Host<'j> {
                 if self.job.space.is_half() && cols.end <= rows.start {
                     continue;
                 }
-                let pieces = self.block(r, &rows, &cols, put)?;
+                let pieces = self.block(r, &rows, &cols, sink)?;
                 self.made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
             }
         }
@@ -72,15 +73,15 @@ impl<'j> Host<'j> {
         r: &Rectangle<T>,
         rows: &Range<usize>,
         cols: &Range<usize>,
-        put: &Put<'_>,
+        sink: &dyn Sink,
     ) -> Result<Pieces> {
         let job = self.job;
         let mut pieces = pieces(&job.folds, rows, cols, job.space.is_half());
         for i in rows.clone() {
-            self.unvisited::<T>(i, cols, put)?;
+            self.unvisited::<T>(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
-                    self.dense(r, i, &run, put)?;
+                    self.dense(r, i, &run, sink)?;
                     self.admit(r, i, &run, &mut pieces);
                 }
             }
@@ -88,21 +89,21 @@ impl<'j> Host<'j> {
         Ok(pieces)
     }
     /// A cell of the diagonal that is not visited is NaN in a matrix.
-    fn unvisited<T: Number>(&self, i: usize, cols: &Range<usize>, put: &Put<'_>) -> Result<()> {
+    fn unvisited<T: Number>(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.job;
         if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
         let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
         let mut matrices = dense.filter(|(_, f)| !f.condensed);
-        matrices.try_for_each(|(at, f)| put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
+        matrices.try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
         let near = self.job.near_root.zip(self.job.space.near_square());
         near.is_some_and(|(root, limit)| !r.at(self.parts[root], i, j).le(&limit))
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
-    fn dense<T: Number>(&self, r: &Rectangle<T>, i: usize, run: &Range<usize>, put: &Put<'_>) -> Result<()> {
+    fn dense<T: Number>(&self, r: &Rectangle<T>, i: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.job;
         for (at, fold) in job.folds.iter().enumerate() {
             let Some(f) = fold.dense() else { continue };
@@ -110,10 +111,10 @@ impl<'j> Host<'j> {
             if job.near_root.is_some() {
                 line.iter_mut().zip(run.clone()).filter(|(_, j)| self.is_far(r, i, *j)).for_each(|(v, _)| *v = T::NAN);
             }
-            put(at, f.place(&job.space, i, run.start), T::values(&line))?;
+            sink.put(at, f.place(&job.space, i, run.start), T::values(&line))?;
             if f.is_mirrored(&job.space) {
                 for (v, j) in line.iter().zip(run.clone()).filter(|(_, j)| *j != i) {
-                    put(at, f.place(&job.space, j, i), T::values(std::slice::from_ref(v)))?;
+                    sink.put(at, f.place(&job.space, j, i), T::values(std::slice::from_ref(v)))?;
                 }
             }
         }

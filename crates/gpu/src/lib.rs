@@ -15,7 +15,7 @@ pub mod skeleton;
 pub mod twin;
 pub mod wanted;
 
-pub use engine::{Engine, Part, Values};
+pub use engine::Engine;
 pub use runtime::Device;
 pub use wanted::{Wanted, list, open};
 pub use zipfold_plan::device::{Facts, Runtime};

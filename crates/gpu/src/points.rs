@@ -9,7 +9,6 @@ use crate::emit::select::{self, Output, Truth};
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, Shape, THREADS};
 use crate::emit::{dense, header, loads, pair};
-use crate::engine::Part;
 use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
@@ -21,6 +20,7 @@ use zipfold_core::fold::{
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::{self, Bins, Diagonal, FoldTiles, Input, SelectOutput};
 use zipfold_plan::sweep as tree;
 use zipfold_plan::tiles::credited;
@@ -94,7 +94,7 @@ impl<'j> Points<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn run(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile]) -> Result<Part> {
+    pub fn run(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile]) -> Result<Folded> {
         let mut state = self.job.folds[0].part(&credited(&self.job.space, tiles));
         let mut tally = Tally::default();
         rows.each(device, tiles, &mut |tile, loaded| {
@@ -108,7 +108,7 @@ impl<'j> Points<'j> {
             }
             Ok(())
         })?;
-        Ok(Part { states: vec![state], tally })
+        Ok(Folded { states: vec![state], tally })
     }
     fn sweep(&self, device: &Device, loaded: &Loaded, pass: &Pass, tile: &Tile, state: &mut State) -> Result<Tally> {
         let job = self.job;

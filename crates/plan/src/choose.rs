@@ -6,19 +6,22 @@ use crate::order::Order;
 use crate::overrides::{Family, Overrides};
 use crate::prune::{self, Prune};
 use crate::screen::{Form, Question};
+use crate::strategy::Strategy;
 use crate::tiles::Tiling;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// How a job is run. A plan changes speed, never meaning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// `cpu`, or a device: `cuda:0`.
     pub backend: String,
     /// The kernels of a processor.
     pub family: Family,
+    /// What a processor runs: the first of these that loads.
+    pub strategies: Vec<Strategy>,
     /// Instruction set.
     pub isa: Isa,
     /// Threads.
@@ -26,7 +29,6 @@ pub struct Plan {
     /// Tile sides.
     pub tiling: Tiling,
     /// The order of the blocks of a tile.
-    #[serde(default)]
     pub order: Order,
     /// Consecutive tiles that one thread folds into one partial.
     pub tiles_per_unit: usize,
@@ -45,21 +47,22 @@ pub struct Plan {
     /// What bounds them.
     pub bound: String,
     /// What they are made of, the largest first.
-    #[serde(default)]
     pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
     /// Why each choice was made.
     pub reasons: Vec<String>,
     /// Choices made by hand.
-    #[serde(default)]
     pub choices: Overrides,
     /// What makes the run slower than it could be, and what would help.
-    #[serde(default)]
     pub warnings: Vec<String>,
 }
 
 impl Plan {
+    /// What a processor is to run.
+    pub fn strategy(&self) -> Option<&Strategy> {
+        self.strategies.first()
+    }
     /// Predicted seconds where dense results go to memory that was written before.
     pub fn seconds_into_lent(&self) -> f64 {
         self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
@@ -80,6 +83,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
     let work = |machine, prune, units| Work { job, machine, isa, family, precision, prune, cells, units };
+    let code = crate::family::hindrance(job, machine, isa, precision).is_none();
     let mut reasons = vec![];
     let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
@@ -118,6 +122,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let (n, m) = (job.space.n, job.space.m);
     Ok(Plan {
         backend: "cpu".into(),
+        strategies: Strategy::list(job, family, overrides.family.is_some(), code, &prune),
         family,
         isa,
         threads: machine.threads,

@@ -1,7 +1,6 @@
 //! A plan for people: in words of the question first, in those of the engine where more is asked for.
 
 use crate::choose::Plan;
-use crate::overrides::Family;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Cells, Job, Precision, figures};
@@ -53,7 +52,7 @@ pub fn verbose(job: &Job, plan: &Plan) -> String {
             low.attrs[1].len()
         ),
         format!("symmetry   {}", if job.symmetric { "f(x, y) = f(y, x)" } else { "none" }),
-        format!("family     {}", plan.family.name()),
+        format!("strategy   {}", ways(plan)),
         format!(
             "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
             plan.tiles,
@@ -84,7 +83,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> String
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     let how = |r: &Plan| {
         let pruned = if r.prune.is_on() { "by bounds of groups of rows" } else { "over all pairs" };
-        let family = if all { format!(", family {}", r.family.name()) } else { String::new() };
+        let family = if all { format!(", by {}", ways(r)) } else { String::new() };
         format!("           {} {pruned}, on {}{family}", figures::duration(r.seconds), r.backend)
     };
     let mut lines = vec![
@@ -117,6 +116,11 @@ fn pairs(job: &Job, plan: &Plan) -> String {
     format!("{}: {which}, {numbers} a row{near}", figures::grouped(plan.cells))
 }
 
+/// What runs, and what would run where that does not load.
+fn ways(plan: &Plan) -> String {
+    plan.strategies.iter().map(ToString::to_string).collect::<Vec<_>>().join("; else ")
+}
+
 /// `on cpu, 2 threads, avx512, double precision`.
 fn computes(plan: &Plan) -> String {
     let precision = match plan.precision {
@@ -127,12 +131,7 @@ fn computes(plan: &Plan) -> String {
         return format!("on {}, {precision}", plan.backend);
     }
     let threads = if plan.threads == 1 { "1 thread".into() } else { format!("{} threads", plan.threads) };
-    let how = match plan.family {
-        Family::Jit => ", by code made for the formula",
-        Family::Vm => ", the formula step by step",
-        Family::Screen => ", single precision where it can decide",
-        Family::Points | Family::Dense => "",
-    };
+    let how = plan.strategy().filter(|s| !s.is_pruned()).map_or_else(String::new, |s| format!(", by {s}"));
     format!("on the CPU, {threads}, {}, {precision}{how}", plan.isa.name())
 }
 

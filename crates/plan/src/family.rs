@@ -7,7 +7,7 @@ use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Precision, Result};
 
 /// Components from which packed rows and their kernels pay.
-const LONG: usize = 16;
+pub(crate) const LONG: usize = 16;
 
 /// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of them.
 const REACH: usize = 1 << 19;
@@ -63,7 +63,7 @@ pub fn choose(
 }
 
 /// What stands against code made for the formula.
-fn hindrance(job: &Job, machine: &Machine, isa: Isa, precision: Precision) -> Option<&'static str> {
+pub(crate) fn hindrance(job: &Job, machine: &Machine, isa: Isa, precision: Precision) -> Option<&'static str> {
     let node = |id| job.low.formula.node(id);
     let wide = |id| matches!(node(id), Node::UserReduce { .. } | Node::Reduce(Reduce::Prod, _));
     let reduces = || job.low.stages.iter().flat_map(|s| &s.reduces);

@@ -4,6 +4,7 @@
 pub mod choose;
 pub mod cost;
 pub mod device;
+pub mod executor;
 pub mod explain;
 pub mod family;
 pub mod half;
@@ -14,13 +15,17 @@ pub mod overrides;
 pub mod points;
 pub mod prune;
 pub mod screen;
+pub mod search;
+pub mod strategy;
 pub mod sweep;
 pub mod tiles;
 
 pub use choose::{Plan, choose};
+pub use executor::{Executor, Folded, Sink, Stop, Values};
 pub use machine::{Isa, Machine};
 pub use order::Order;
 pub use overrides::{Family, Overrides};
+pub use strategy::{Evaluator, Strategy};
 pub use tiles::{SPAN, Tile, Tiling};
 
 pub mod product;

@@ -399,7 +399,7 @@ fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
     T::read(text).ok_or_else(|| {
         let values = T::values();
         let e = Error::request(format!("expected {values}, got '{text}'")).at(format!("--set {key}"));
-        e.remedy(format!("one of: {values}"))
+        e.remedy(values)
     })
 }
 

@@ -25,11 +25,17 @@ impl Tile {
     }
 }
 
+/// The rows of x that `tiles` have.
+pub fn rows(tiles: &[Tile]) -> Range<usize> {
+    let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
+    start..tiles.iter().map(|t| t.rows.end).max().unwrap_or(start)
+}
+
 /// The rows that pairs in `tiles` are credited to: those of x, and in half of a space those of both sides.
 pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
-    let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-    let end = |t: &Tile| if space.is_half() { t.rows.end.max(t.cols.end) } else { t.rows.end };
-    start..tiles.iter().map(end).max().unwrap_or(0)
+    let Range { start, end } = rows(tiles);
+    let columns = tiles.iter().map(|t| t.cols.end).filter(|_| space.is_half());
+    start..columns.fold(end, usize::max)
 }
 
 /// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by row are as wide or a

@@ -3,35 +3,27 @@
 use crate::run::Options;
 use crate::warnings::Warnings;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Result};
-use zipfold_cpu::pairs::engine::Element;
-use zipfold_cpu::pairs::{Engine, Sink, UnitState, Values};
+use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{Facts, Runtime, Wanted, list};
-use zipfold_plan::{Plan, Tile, device};
+use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
-/// A job loaded where it will run.
-pub enum Worker<'j, T> {
-    /// On the host.
-    Host(Box<Engine<'j, T>>),
-    /// On a device.
-    Device(Box<OnDevice<'j, T>>),
-}
-
-/// A job on a device; a failing device ends its work, and the host goes on.
-pub struct OnDevice<'j, T> {
+/// A device with the host behind it: a failing device ends its work, and the host goes on.
+struct OnDevice<'j, T> {
     device: Mutex<Option<gpu::Engine<'j>>>,
-    host: OnceLock<Engine<'j, T>>,
+    host: OnceLock<Box<dyn Executor + 'j>>,
     job: &'j Job,
     plan: Plan,
-    stop: Option<&'j AtomicBool>,
     /// Units that the device has answered.
     answered: AtomicUsize,
     warnings: Warnings,
+    values: PhantomData<fn(T)>,
 }
 
 /// A plan, and the device it is for.
@@ -165,120 +157,99 @@ fn best(driver: Option<u64>) -> Option<gpu::Device> {
     gpu::open(facts.runtime, facts.index).ok()
 }
 
-impl<'j, T: Element> Worker<'j, T> {
-    /// Loads `job` on `device`, or on the host. `warnings` takes why the host does what the device was to do.
-    ///
-    /// # Errors
-    /// None but those of a request: what the device cannot hold, the host runs.
-    pub fn load(job: &'j Job, plan: &Plan, device: Option<gpu::Device>, warnings: &Warnings) -> Result<Self> {
-        let Some(device) = device else {
-            warn_of(plan, warnings);
-            return Ok(Worker::Host(Box::new(Engine::load(job, plan))));
-        };
-        match gpu::Engine::load(job, plan, device) {
-            Ok(engine) => Ok(Worker::Device(Box::new(OnDevice {
-                device: Mutex::new(Some(engine)),
-                host: OnceLock::new(),
-                job,
-                plan: plan.clone(),
-                stop: None,
-                answered: AtomicUsize::new(0),
-                warnings: warnings.clone(),
-            }))),
-            Err(e) if yields(&e) => {
-                warn(warnings, &e);
-                warn_of(plan, warnings);
-                Ok(Worker::Host(Box::new(Engine::load(job, plan))))
-            }
-            Err(e) => Err(e),
+/// Loads `job` on `device`, or on the host. `warnings` takes why the host does what the device was to do, or computes in
+/// another way than the plan had first.
+///
+/// # Errors
+/// None but those of a request: what the device cannot hold, the host runs.
+pub fn load<'j, T: Element>(
+    job: &'j Job,
+    plan: &Plan,
+    device: Option<gpu::Device>,
+    warnings: &Warnings,
+) -> Result<Box<dyn Executor + 'j>> {
+    let Some(device) = device else { return on_host::<T>(job, plan, warnings) };
+    match gpu::Engine::load(job, plan, device) {
+        Ok(engine) => Ok(Box::new(OnDevice::<T> {
+            device: Mutex::new(Some(engine)),
+            host: OnceLock::new(),
+            job,
+            plan: plan.clone(),
+            answered: AtomicUsize::new(0),
+            warnings: warnings.clone(),
+            values: PhantomData,
+        })),
+        Err(e) if yields(&e) => {
+            warn(warnings, &e);
+            on_host::<T>(job, plan, warnings)
         }
-    }
-    /// The same worker, which leaves a tile on the host, or begins none on a device, when `stop` is set.
-    pub fn until(self, stop: Option<&'j AtomicBool>) -> Self {
-        match self {
-            Worker::Host(engine) => Worker::Host(Box::new(engine.until(stop))),
-            Worker::Device(on) => Worker::Device(Box::new(OnDevice { stop, ..*on })),
-        }
-    }
-    /// The rows of x in the order in which states number them, where that is not the order given.
-    pub fn order(&self) -> Option<&[u32]> {
-        match self {
-            Worker::Host(engine) => engine.order(),
-            Worker::Device(_) => None,
-        }
-    }
-    /// Whether a device takes units: one at a time, with all threads of the host at its service.
-    pub fn has_device(&self) -> bool {
-        match self {
-            Worker::Host(_) => false,
-            Worker::Device(on) => on.device.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
-        }
-    }
-    /// What did the work of a plan for `planned`: that device, the host, or both.
-    pub fn backend(&self, planned: &str) -> String {
-        match self {
-            Worker::Host(_) => "cpu".into(),
-            Worker::Device(on) if on.answered.load(Ordering::Relaxed) == 0 && on.host.get().is_some() => "cpu".into(),
-            Worker::Device(on) if on.host.get().is_some() => format!("{planned}, then cpu"),
-            Worker::Device(_) => planned.into(),
-        }
-    }
-    /// Folds the cells of consecutive `tiles`.
-    ///
-    /// # Errors
-    /// Those of the sink, and of the device where the host cannot help.
-    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
-        match self {
-            Worker::Host(engine) => engine.run(tiles, sink),
-            Worker::Device(on) => on.run(tiles, sink),
-        }
+        Err(e) => Err(e),
     }
 }
 
-impl<T: Element> OnDevice<'_, T> {
-    fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
-        let put = |fold: usize, at: usize, values: gpu::Values<'_>| match values {
-            gpu::Values::F32(run) => sink.put(fold, at, Values::F32(run)),
-            gpu::Values::F64(run) => sink.put(fold, at, Values::F64(run)),
-        };
-        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Err(Error::new(Blame::Interrupted, "interrupted"));
-        }
+/// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to leave out take long: why none
+/// are left out is a warning.
+fn on_host<'j, T: Element>(job: &'j Job, plan: &Plan, warnings: &Warnings) -> Result<Box<dyn Executor + 'j>> {
+    plan.warnings.iter().for_each(|w| warnings.add(w.as_str()));
+    let (executor, declined) = zipfold_cpu::pairs::load::<T>(job, plan)?;
+    let ran = plan.strategies.get(declined.len());
+    if plan.strategy().is_some_and(Strategy::is_pruned) && !ran.is_some_and(Strategy::is_pruned) {
+        let why = declined.join("; ");
+        warnings.add(format!("all pairs are evaluated, {why}"));
+    }
+    Ok(executor)
+}
+
+impl<T: Element> Executor for OnDevice<'_, T> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        stop.check()?;
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = device.as_ref() {
-            match engine.run(tiles, &put) {
-                Ok(part) => {
+            match engine.run(tiles, sink, stop) {
+                Ok(folded) => {
                     self.answered.fetch_add(1, Ordering::Relaxed);
-                    return Ok(UnitState { states: part.states, tally: part.tally });
+                    return Ok(folded);
                 }
                 Err(e) if yields(&e) => {
                     warn(&self.warnings, &e);
-                    warn_of(&self.plan, &self.warnings);
                     *device = None;
                 }
                 Err(e) => return Err(e),
             }
         }
+        if self.host.get().is_none() {
+            let host = on_host::<T>(self.job, &self.plan, &self.warnings)?;
+            self.host.get_or_init(|| host);
+        }
         drop(device);
-        let host = self.host.get_or_init(|| Engine::load(self.job, &self.plan).until(self.stop));
-        let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink) };
+        let host = self.host.get().ok_or_else(|| Error::internal("a host that was not loaded"))?;
+        let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink, stop) };
         // Parts of dense results leave nothing to merge but what was counted.
-        let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink));
+        let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink, stop));
         let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
         let mut all = parts.next().ok_or_else(|| Error::internal("a unit without tiles"))?;
         parts.for_each(|part| all.tally.merge(&part.tally));
         Ok(all)
+    }
+    fn order(&self) -> Option<&[u32]> {
+        self.host.get().and_then(|host| host.order())
+    }
+    fn takes_turns(&self) -> bool {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+    fn backend(&self) -> String {
+        let answered = self.answered.load(Ordering::Relaxed) > 0;
+        match (answered, self.host.get()) {
+            (false, Some(host)) => host.backend(),
+            (true, Some(host)) => format!("{}, then {}", self.plan.backend, host.backend()),
+            (_, None) => self.plan.backend.clone(),
+        }
     }
 }
 
 /// Whether the host takes over after this error.
 fn yields(e: &Error) -> bool {
     matches!(e.blame(), Blame::Device | Blame::Resource)
-}
-
-/// What the plan has to say of the host's work, where the host does it.
-fn warn_of(plan: &Plan, warnings: &Warnings) {
-    plan.warnings.iter().for_each(|w| warnings.add(w.as_str()));
 }
 
 fn warn(warnings: &Warnings, e: &Error) {

@@ -8,10 +8,9 @@ use std::sync::{Mutex, OnceLock};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Budget, Error, Hash, Job, Reservation, Result};
 use zipfold_cpu::pairs::dense::Shared;
-use zipfold_cpu::pairs::engine::Element;
-use zipfold_cpu::pairs::{SharedMatrix, Sink, Values};
+use zipfold_cpu::pairs::{Element, SharedMatrix};
 use zipfold_io::{NpyElement, NpyFile};
-use zipfold_plan::Tile;
+use zipfold_plan::{Sink, Tile, Values};
 
 /// Numbers of a dense result.
 pub(crate) trait Typed: Element + Shared + NpyElement {

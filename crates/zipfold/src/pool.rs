@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Error, Job, Result};
-use zipfold_plan::{Family, Plan};
+use zipfold_plan::{Plan, Strategy};
 
 /// Predicted seconds below which waking other threads costs more than it gains.
 const SHORT: f64 = 2e-4;
@@ -33,7 +33,7 @@ impl Workers {
     pub(crate) fn of(job: &Job, plan: &Plan) -> Result<Workers> {
         // One block a side, whose rows are not packed: nothing below this would look for a pool of its own.
         let one_block =
-            job.space.n <= BLOCK && job.space.m <= BLOCK && !matches!(plan.family, Family::Dense | Family::Screen);
+            job.space.n <= BLOCK && job.space.m <= BLOCK && !plan.strategy().is_some_and(Strategy::is_packed);
         if one_block && plan.seconds < SHORT { Ok(Workers::Caller) } else { kept(plan.threads).map(Workers::Pool) }
     }
     /// Runs `work` with the pool as the place of parallel iterators.

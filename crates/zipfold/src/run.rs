@@ -1,7 +1,6 @@
 //! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
 
 use crate::checkpoint::Keeper;
-use crate::device::Worker;
 use crate::identity::Identity;
 use crate::matches;
 use crate::partial::{self, Partial};
@@ -19,11 +18,10 @@ use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::{Axis, Columns, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
-use zipfold_cpu::pairs::{Sink, UnitState};
 use zipfold_io::OutputOptions;
 use zipfold_plan::choose::{dense_bytes, working_bytes};
 use zipfold_plan::device::host_tiling;
-use zipfold_plan::{Machine, Overrides, Plan, Tile, choose};
+use zipfold_plan::{Executor, Folded, Machine, Overrides, Plan, Sink, Stop, Tile, choose};
 
 /// How a job is run.
 pub struct Options<'a> {
@@ -253,11 +251,11 @@ fn run_typed<T: Typed>(
         workers.install(|| places.recall(job, &tiles[..merged.tiles_done], run, &merged.sums))?;
     }
     // A unit that ends early would lose what a checkpoint after it keeps.
-    let at_once = options.stop.filter(|_| options.checkpoint.is_none());
-    let engine = workers.install(|| Worker::<T>::load(job, &plan, device, &options.warnings))?.until(at_once);
+    let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
+    let executor = workers.install(|| crate::device::load::<T>(job, &plan, device, &options.warnings))?;
     let keeper = Keeper::new(run, &merged, options);
-    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options, ahead };
-    let merged = sweep.run(&engine, &workers, merged, keeper)?;
+    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options, ahead, stop };
+    let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
@@ -276,7 +274,7 @@ fn run_typed<T: Typed>(
         });
     }
     zipfold_gpu::runtime::take_warnings().into_iter().for_each(|w| options.warnings.add(w));
-    plan.backend = engine.backend(&plan.backend);
+    plan.backend = executor.backend();
     Ok(Outcome {
         warnings: options.warnings.all(),
         plan,
@@ -372,13 +370,15 @@ struct Sweep<'a, T: Typed> {
     options: &'a Options<'a>,
     /// Units that may be begun before an earlier one is merged.
     ahead: usize,
+    /// Ends the work within a unit.
+    stop: Stop<'a>,
 }
 
 impl<T: Typed> Sweep<'_, T> {
     /// Adds the tiles that `merged` lacks.
     fn run(
         &self,
-        engine: &Worker<'_, T>,
+        executor: &dyn Executor,
         workers: &Workers,
         mut merged: Partial,
         mut keeper: Keeper<'_>,
@@ -390,11 +390,11 @@ impl<T: Typed> Sweep<'_, T> {
         let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..].chunks(plan.tiles_per_unit).collect();
         let work = |unit: usize| -> Result<_> {
             let sink = UnitPlaces::new(places);
-            Ok((engine.run(units[unit], &sink)?, sink.found))
+            Ok((executor.run(units[unit], &sink, self.stop)?, sink.found))
         };
-        let mut take = |unit: usize, result: Result<(UnitState, Mutex<Vec<Reservation>>)>| -> Result<Then> {
+        let mut take = |unit: usize, result: Result<(Folded, Mutex<Vec<Reservation>>)>| -> Result<Then> {
             let (state, found) = result?;
-            merge_unit(job, &mut merged, state, engine.order());
+            merge_unit(job, &mut merged, state, executor.order());
             growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
             merged.tiles_done += units[unit].len();
             merged.cells += cells(job, units[unit]);
@@ -407,7 +407,7 @@ impl<T: Typed> Sweep<'_, T> {
         // A device takes one unit at a time: a thread that waits for its lock would keep others from what the unit under way has
         // them do, or wait for itself. A unit that it fails at is the host's (`OnDevice::run`), and so are all after it.
         let mut first = 0;
-        while first < units.len() && engine.has_device() && !stopped() {
+        while first < units.len() && executor.takes_turns() && !stopped() {
             let result = workers.install(|| work(first));
             workers.install(|| take(first, result))?;
             first += 1;
@@ -425,7 +425,7 @@ impl<T: Typed> Sweep<'_, T> {
     }
 }
 
-fn merge_unit(job: &Job, merged: &mut Partial, unit: UnitState, order: Option<&[u32]>) {
+fn merge_unit(job: &Job, merged: &mut Partial, unit: Folded, order: Option<&[u32]>) {
     for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {
         match order {
             Some(order) => fold.merge_sorted(into, from, order),

@@ -10,6 +10,7 @@ pub mod lower;
 pub mod made;
 pub mod named;
 pub mod parse;
+pub mod pattern;
 pub mod prepare;
 mod sign;
 pub mod symmetry;

@@ -2,9 +2,9 @@
 
 use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
-use super::points::Distances;
+use super::points::Counted;
 use super::program::{Program, compile};
-use super::prune::Pruned;
+use super::prune::{Boxes, Meshes, Near, Nearby};
 use super::rows::Rows;
 use super::screen::Screened;
 use super::sums;
@@ -15,194 +15,115 @@ use crate::simd::Kernel;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
+use zipfold_core::{Cells, Error, Job, Result, Side};
+use zipfold_plan::executor::{Executor, Folded, Number, Sink, Stop};
 use zipfold_plan::tiles::credited;
-use zipfold_plan::{Family, Order, Plan, Tile};
+use zipfold_plan::{Order, Plan, Strategy, Tile};
 
-/// Values on their way into a dense result.
-#[derive(Clone, Copy, Debug)]
-pub enum Values<'a> {
-    /// Single precision.
-    F32(&'a [f32]),
-    /// Double precision.
-    F64(&'a [f64]),
-}
+/// Element types of dense results.
+pub trait Element: Dense + Number {}
+impl<T: Dense + Number> Element for T {}
 
-/// Where dense results go: element offsets of fold number `fold`. Runs never overlap.
-pub trait Sink: Sync {
-    /// Takes consecutive elements.
-    ///
-    /// # Errors
-    /// `Resource` when they cannot be stored.
-    fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
-    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it is merged.
-    ///
-    /// # Errors
-    /// `Resource` when there is no room.
-    fn hold(&self, _bytes: u64) -> Result<()> {
-        Ok(())
+/// Why an executor does not load: what the plan could not see in the rows.
+pub type Declined = &'static str;
+
+/// Loads `job` for the first of the strategies of `plan` that loads; with it, why the ones before did not.
+///
+/// # Errors
+/// `Internal` for a plan without a strategy that loads.
+pub fn load<'j, T: Element>(job: &'j Job, plan: &Plan) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
+    let mut declined = vec![];
+    for strategy in &plan.strategies {
+        match load_for::<T>(job, plan, strategy) {
+            Ok(executor) => return Ok((executor, declined)),
+            Err(why) => declined.push(format!("not by {strategy}: {why}")),
+        }
     }
-    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
-    fn gathers(&self) -> bool {
-        false
-    }
+    Err(Error::internal("no strategy of the plan loads"))
 }
 
-/// Element types that a sink takes.
-pub trait Element: Dense {
-    /// Wraps a run.
-    fn values(run: &[Self]) -> Values<'_>;
-    /// Unwraps a run of this type.
-    fn run(values: Values<'_>) -> Option<&[Self]>;
-}
-impl Element for f32 {
-    fn values(run: &[f32]) -> Values<'_> {
-        Values::F32(run)
-    }
-    fn run(values: Values<'_>) -> Option<&[f32]> {
-        if let Values::F32(run) = values { Some(run) } else { None }
-    }
-}
-impl Element for f64 {
-    fn values(run: &[f64]) -> Values<'_> {
-        Values::F64(run)
-    }
-    fn run(values: Values<'_>) -> Option<&[f64]> {
-        if let Values::F64(run) = values { Some(run) } else { None }
-    }
+/// Loads `job` for `strategy`.
+fn load_for<'j, T: Element>(
+    job: &'j Job,
+    plan: &Plan,
+    strategy: &Strategy,
+) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
+    Ok(match strategy {
+        Strategy::Grid { code } => Box::new(Near::load(job, plan, *code)?),
+        Strategy::Mesh { parts } => Box::new(Meshes::load(job, plan, *parts)?),
+        Strategy::Search(search) => Box::new(Nearby::load(job, plan, search)?),
+        Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
+        Strategy::Points => Box::new(Counted::load(job, plan)?),
+        Strategy::Screen(form) => Box::new(Screened::load(job, plan, form)?),
+        Strategy::Blocks { packed, code } => Box::new(Engine::<T>::load(job, plan, *packed, *code)?),
+    })
 }
 
-/// The state of a part of the space.
-#[derive(Clone, Debug)]
-pub struct UnitState {
-    /// By fold.
-    pub states: Vec<State>,
-    /// What happened to the cells.
-    pub tally: Tally,
-}
-
-/// A job loaded for running: rows hoisted, program compiled.
+/// All pairs of a job, block by block: rows hoisted, program compiled.
 #[derive(Debug)]
 pub struct Engine<'j, T> {
     job: &'j Job,
     vm: Vm<'j, T>,
     zips: Option<Zips<T>>,
-    distances: Option<Distances>,
-    pruned: Option<Pruned<'j>>,
-    screened: Option<Screened<'j>>,
-    stop: Option<&'j AtomicBool>,
     traversal: Order,
     kept: Kept<T>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
-    /// Hoists the rows of `job`.
-    pub fn load(job: &'j Job, plan: &Plan) -> Self {
+    /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and has `code` made for the formula.
+    fn load(job: &'j Job, plan: &Plan, packed: bool, code: bool) -> std::result::Result<Self, Declined> {
         let low = &job.low;
-        let engine = |vm, zips| Engine {
-            job,
-            vm,
-            zips,
-            distances: None,
-            pruned: None,
-            screened: None,
-            stop: None,
-            traversal: plan.order,
-            kept: Kept::default(),
-        };
-        let idle = || engine(Vm::idle(low, plan.isa), None);
-        if plan.prune.is_on()
-            && let Some(pruned) = Pruned::load(job, plan)
-        {
-            return Engine { pruned: Some(pruned), ..idle() };
-        }
-        if plan.family == Family::Points
-            && let Some(distances) = Distances::of(job)
-        {
-            return Engine { distances: Some(distances), ..idle() };
-        }
-        if plan.family == Family::Screen
-            && let Some(screened) = Screened::load(job, plan)
-        {
-            return Engine { screened: Some(screened), ..idle() };
-        }
         let program = compile(low);
-        let dense = matches!(plan.family, Family::Dense | Family::Screen)
-            && low.dim >= zips::WORTH
-            && job.space.n > 0
-            && job.space.m > 0;
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
-        let own = dense && job.y.is_none() && low.is_mirrored();
-        let computed = if dense { Zips::computed(low, &program, job, own) } else { None };
+        let own = packed && job.y.is_none() && low.is_mirrored();
+        let computed = if packed { Zips::computed(low, &program, job, own) } else { None };
         let (zips, x, made) = match computed {
             Some((zips, x, made)) => (Some(zips), x, made),
             None => {
                 let x = Rows::by_row(low, &job.x, Side::X, true);
-                let made = if dense && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
+                let made = if packed && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
                 let other = made.as_ref().unwrap_or(&x);
                 // Of finite rows no difference is NaN.
                 let clean = || x.is_finite() && other.is_finite();
-                (if dense { Zips::pack(low, &program, &x, other, clean) } else { None }, x, made)
+                (if packed { Zips::pack(low, &program, &x, other, clean) } else { None }, x, made)
             }
         };
+        if packed && zips.is_none() {
+            return Err("no reduction of these rows has a kernel of packed rows");
+        }
         let other = made.as_ref().unwrap_or(&x);
-        let code = compiled(plan, low, &program, zips.is_some());
+        let code = match code {
+            true => Some(compiled(plan, low, &program, packed).ok_or("no code can be made for the formula")?),
+            false => None,
+        };
         let adds = code.is_some() && !job.holes && sums::serve::<T>(job);
         let scaled = if adds { sums::weights::<T>(job).map(sums::scaled::<T>) } else { None };
         let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
         let added = if weights.is_some() { Results::WeightedSums } else { Results::Sums };
-        let sums = if adds { code_for(plan, low, &program, zips.is_some(), added) } else { None };
-        let lines = match code.is_some() && zips.is_none() && is_plain(job) {
+        let sums = if adds { code_for(plan, low, &program, packed, added) } else { None };
+        let lines = match code.is_some() && !packed && is_plain(job) {
             true => code_for(plan, low, &program, false, Results::Lines),
             false => None,
         };
         let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
-        let vectors = zips.is_none() || program.reads_vectors();
+        let vectors = !packed || program.reads_vectors();
         let y = match vectors {
             true => Rows::by_strip(low, job.other(), lanes, weights),
             false => Rows::numbers(other, job.other().rows(), weights),
         };
-        engine(Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, lines, sums, unit }, zips)
+        let vm = Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, lines, sums, unit };
+        Ok(Engine { job, vm, zips, traversal: plan.order, kept: Kept::default() })
     }
-    /// The same engine, which leaves a tile when `stop` is set.
-    pub fn until(mut self, stop: Option<&'j AtomicBool>) -> Self {
-        self.stop = stop;
-        self
-    }
-    /// The rows of x in the order in which states number them, where that is not the order given.
-    pub fn order(&self) -> Option<&[u32]> {
-        self.pruned.as_ref().map(|p| p.order(Side::X))
-    }
-    /// # Errors
-    /// `Interrupted` when told to stop.
-    fn go_on(&self) -> Result<()> {
-        match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            true => Err(Error::new(Blame::Interrupted, "interrupted")),
-            false => Ok(()),
-        }
-    }
-    /// Folds the cells of consecutive `tiles`.
-    ///
-    /// # Errors
-    /// Those of the sink; `Interrupted` when told to stop.
-    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<UnitState> {
-        if let Some(pruned) = &self.pruned {
-            return pruned.run(tiles, sink, self.stop);
-        }
-        if let Some(screened) = &self.screened {
-            return screened.run(tiles, sink, self.stop);
-        }
-        if let (Some(distances), [Fold::Histogram(fold)]) = (&self.distances, self.job.folds.as_slice()) {
-            let (state, tally) = distances.run(tiles, zips::isa(self.vm.isa), fold);
-            return Ok(UnitState { states: vec![state], tally });
-        }
-        let mut unit = Unit::new(self, tiles);
+}
+
+impl<T: Element> Executor for Engine<'_, T> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let mut unit = Unit::new(self, tiles, stop);
         let longest = tiles.iter().map(|t| t.rows.len().max(t.cols.len())).max().unwrap_or(0);
         let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest, &self.kept));
         for tile in tiles {
@@ -215,15 +136,12 @@ impl<'j, T: Element> Engine<'j, T> {
             gather.end(&self.kept);
         }
         super::store::settle();
-        Ok(UnitState { states: unit.states, tally: unit.tally })
+        Ok(Folded { states: unit.states, tally: unit.tally })
     }
 }
 
-/// The code of `program`, compiled once and kept with `low`, unless the plan has the evaluator take it step by step.
+/// The code of `program`, compiled once and kept with `low`; none where none can be made.
 pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
-    if plan.family == Family::Vm {
-        return None;
-    }
     code_for(plan, low, program, given, Results::Blocks)
 }
 
@@ -251,6 +169,7 @@ const MIRROR: usize = BLOCK + 16;
 /// One unit in progress.
 struct Unit<'e, 'j, T> {
     engine: &'e Engine<'j, T>,
+    stop: Stop<'e>,
     scratch: Scratch<T>,
     states: Vec<State>,
     tally: Tally,
@@ -270,7 +189,7 @@ struct Unit<'e, 'j, T> {
 }
 
 impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
-    fn new(engine: &'e Engine<'j, T>, tiles: &[Tile]) -> Self {
+    fn new(engine: &'e Engine<'j, T>, tiles: &[Tile], stop: Stop<'e>) -> Self {
         let job = engine.job;
         let credited = credited(&job.space, tiles);
         let mut scratch = engine.vm.scratch();
@@ -280,6 +199,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let mirrored = |fold: &Fold| fold.dense().is_some_and(|f| f.is_mirrored(&job.space));
         Unit {
             engine,
+            stop,
             scratch,
             states: job.folds.iter().map(|fold| fold.part(&credited)).collect(),
             tally: Tally::default(),
@@ -319,7 +239,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let (long, rows) = (jit::line(size_of::<T>()), code.rows());
         for first in tile.rows.clone().step_by(rows) {
             let rows = first..tile.rows.end.min(first + rows);
-            self.engine.go_on()?;
+            self.stop.check()?;
             for start in (tile.cols.start / BLOCK * BLOCK..tile.cols.end).step_by(long) {
                 let cols = start.max(tile.cols.start)..tile.cols.end.min(start + long);
                 if job.space.is_half() && cols.end <= rows.start {
@@ -360,7 +280,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.fill(rows, cols);
         for i in rows.clone().filter(|i| summed >> (i - rows.start) & 1 == 0) {
-            self.engine.go_on()?;
+            self.stop.check()?;
             self.unvisited(i, cols, sink)?;
             // In half of a space the columns of later rows begin later, never earlier.
             let from = if job.space.is_half() { i.clamp(cols.start, cols.end) } else { cols.start };
@@ -405,7 +325,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             let together = if engine.zips.is_some() { 1 } else { part.len() };
             for block in part.step_by(together) {
-                engine.go_on()?;
+                self.stop.check()?;
                 self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
                 engine.vm.sum(&mut self.scratch, rows, &(block..block + together));
             }

@@ -1,8 +1,9 @@
 //! Joins the short runs that a tile's blocks give into the long ones that a file takes well.
 
-use super::engine::{Element, Sink, Values};
+use super::engine::Element;
 use std::sync::{Mutex, MutexGuard};
 use zipfold_core::{Error, Result};
+use zipfold_plan::executor::{Sink, Values};
 
 /// A sink before a sink: a run that goes on where another ended is appended to it, and all leave at [`Gather::flush`].
 pub struct Gather<'s, T> {

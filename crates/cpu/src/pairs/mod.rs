@@ -15,4 +15,4 @@ pub mod vm;
 pub mod zips;
 
 pub use dense::{Shared, SharedMatrix};
-pub use engine::{Engine, Sink, UnitState, Values};
+pub use engine::{Element, load};

@@ -1,14 +1,17 @@
 //! Family *points*: a histogram of distances in one to four dimensions, with weights and means, swept by its own kernel with
 //! the exact-edge rule.
 
+use super::engine::Declined;
+use super::zips;
 use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
 };
 use crate::simd;
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::cell::Image;
-use zipfold_core::{Cells, Job, Table};
-use zipfold_plan::Tile;
+use zipfold_core::{Cells, Job, Result, Table};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::{Plan, Tile};
 
 /// A job that the points family answers.
 #[derive(Debug)]
@@ -48,12 +51,45 @@ impl Sums {
     }
 }
 
-impl Distances {
-    /// The points and edges of `job`, where it is one histogram of Euclidean distances.
-    pub fn of(job: &Job) -> Option<Self> {
-        Self::applies(job).then(|| Self::load(job, None)).flatten()
+/// Why points do not load.
+pub const NOT_FINITE: Declined = "a coordinate is not finite";
+
+/// The distances of a job, all of them counted.
+#[derive(Debug)]
+pub struct Counted<'j> {
+    fold: &'j Histogram,
+    isa: simd::Isa,
+    distances: Distances,
+}
+
+impl<'j> Counted<'j> {
+    /// The points and edges of `job`.
+    pub fn load(job: &'j Job, plan: &Plan) -> std::result::Result<Self, Declined> {
+        let [Fold::Histogram(fold)] = job.folds.as_slice() else { return Err("it is for one histogram") };
+        let distances = if Distances::applies(job) { Distances::load(job, None) } else { None };
+        Ok(Counted { fold, isa: zips::isa(plan.isa), distances: distances.ok_or(NOT_FINITE)? })
     }
-    /// As [`Self::of`], with the rows of x and of y in other orders.
+}
+
+impl Executor for Counted<'_> {
+    fn run(&self, tiles: &[Tile], _sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let mut sweep = self.distances.sweep();
+        for tile in tiles {
+            stop.check()?;
+            let strip = Strip { rows: tile.rows.clone(), spans: vec![Span::of(tile.cols.clone())] };
+            self.distances.add(&mut sweep, self.isa, &[strip], false);
+        }
+        let counts = sweep.finish();
+        let mut state = HistogramState::new(self.fold);
+        let counted = Distances::put(&counts, &mut state);
+        let tally = Tally { counted, nan: counts.skipped, ..Tally::default() };
+        Ok(Folded { states: vec![State::Histogram(state)], tally })
+    }
+}
+
+impl Distances {
+    /// The points and edges of `job`, where it is one histogram of Euclidean distances, with the rows of x and of y in other
+    /// orders.
     pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
         Self::applies(job).then(|| Self::load(job, Some([x, y]))).flatten()
     }
@@ -111,19 +147,6 @@ impl Distances {
     pub fn put_all(counts: &Counts, state: &mut HistogramState, all: u64) {
         let below = counts.under + counts.bins.iter().sum::<u64>();
         Self::put(&Counts { over: all - below, skipped: 0, ..counts.clone() }, state);
-    }
-    /// Counts the pairs of consecutive tiles.
-    pub fn run(&self, tiles: &[Tile], isa: simd::Isa, fold: &Histogram) -> (State, Tally) {
-        let mut sweep = self.sweep();
-        let strip = |t: &Tile| Strip { rows: t.rows.clone(), spans: vec![Span::of(t.cols.clone())] };
-        for tile in tiles {
-            self.add(&mut sweep, isa, &[strip(tile)], false);
-        }
-        let counts = sweep.finish();
-        let mut state = HistogramState::new(fold);
-        let counted = Self::put(&counts, &mut state);
-        let tally = Tally { counted, nan: counts.skipped, ..Tally::default() };
-        (State::Histogram(state), tally)
     }
 }
 

@@ -5,7 +5,7 @@
 //! most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham, Accuracy and Stability, section 3.1), which for
 //! inner products is at most ‖x‖‖y‖. Rows beyond 10¹⁰ in magnitude, or not finite, are not screened.
 
-use super::engine::{Sink, UnitState};
+use super::engine::Declined;
 use super::rows::Rows;
 use super::zips;
 use crate::kernels::dense::{SLICE, ZipReduce, zip_reduce_block};
@@ -14,16 +14,17 @@ use crate::kernels::screen::{Found, STRIP, exact, meets};
 use crate::simd::Isa;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written};
 use zipfold_core::pair::lower::ZipForm;
-use zipfold_core::{Blame, Error, Job, Result, Side};
+use zipfold_core::{Job, Result, Side};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::screen::{Form, Limit, Question};
-use zipfold_plan::{Order, Plan, Tile};
+use zipfold_plan::{Order, Plan, Tile, tiles};
 
 /// Beyond this a sum of powers of three of differences might leave single precision.
 const LARGEST: f64 = 1e10;
+const TOO_LARGE: Declined = "a number is beyond 1e10, or not finite";
 /// Branches of a choice farther apart than this leave too many pairs open.
 const WIDE: f64 = 1e-6;
 /// Half a unit in the last place of single precision, and of its smallest numbers.
@@ -56,9 +57,8 @@ impl std::fmt::Debug for Packed {
 }
 
 impl<'j> Screened<'j> {
-    /// Hoists and packs the rows of `job`; none where it has no form for it, or a value is too large.
-    pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
-        let form = Form::of(job)?;
+    /// Hoists and packs the rows of `job`.
+    pub fn load(job: &'j Job, plan: &Plan, form: &Form) -> std::result::Result<Self, Declined> {
         let low = &job.low;
         let (_, sx, sy) = form.zip;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
@@ -68,15 +68,15 @@ impl<'j> Screened<'j> {
         });
         let form = form.clone().over(numbers);
         if form.gap.is_nan() || form.gap > WIDE {
-            return None;
+            return Err("the branches of its condition are too far apart");
         }
         let y = Rows::<f64>::by_strip(low, job.other(), STRIP, None);
         let strips = job.other().rows().div_ceil(STRIP);
         let most = |largest: &(dyn Fn(usize) -> Option<f64> + Sync), count: usize| {
             (0..count).into_par_iter().map(largest).try_reduce(|| 0.0, |a, b| Some(a.max(b)))
         };
-        let most_x = most(&|row| largest(x.stream(sx, row)), x.count())?;
-        let most_y = most(&|strip| largest(y.strip(sy, strip)), strips)?;
+        let most_x = most(&|row| largest(x.stream(sx, row)), x.count()).ok_or(TOO_LARGE)?;
+        let most_y = most(&|strip| largest(y.strip(sy, strip)), strips).ok_or(TOO_LARGE)?;
         let terms = low.dim.min(SLICE) as f64;
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
@@ -91,26 +91,21 @@ impl<'j> Screened<'j> {
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = zips::reduce(form.zip.0);
-        Some(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })
+        Ok(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })
     }
-    /// Folds the cells of `tiles`.
-    ///
-    /// # Errors
-    /// Those of the sink; `Interrupted` when told to stop.
-    pub fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Option<&AtomicBool>) -> Result<UnitState> {
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut unit = Unit::new(self, start..end);
+}
+
+impl Executor for Screened<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let mut unit = Unit::new(self, tiles::rows(tiles));
         for tile in tiles {
             for (_, Tile { rows, cols }) in tile.blocks(self.order) {
-                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                    return Err(Error::new(Blame::Interrupted, "interrupted"));
-                }
+                stop.check()?;
                 unit.block(&rows, &cols);
                 unit.hold(sink)?;
             }
         }
-        Ok(UnitState { states: vec![unit.best.into_state()], tally: unit.tally })
+        Ok(Folded { states: vec![unit.best.into_state()], tally: unit.tally })
     }
 }
 

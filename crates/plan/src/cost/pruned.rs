@@ -3,12 +3,9 @@
 use super::{Term, Work, formula, rates};
 use crate::overrides::Family;
 use crate::prune::{Grid, Mesh};
+use crate::search::{Question, Search};
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, SelectKind};
-use zipfold_core::pair::bounds::Bounds;
-use zipfold_core::pair::lower::Source;
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
-use zipfold_core::space::cell::Image;
+use zipfold_core::fold::Fold;
 
 /// Columns in a leaf of points and clouds, and of blocks.
 const LEAF: f64 = 32.0;
@@ -17,8 +14,6 @@ const BLOCK: f64 = 128.0;
 const GROUP: f64 = 16.0;
 /// Lanes of a vector of distances.
 const VECTOR: f64 = 16.0;
-/// Coordinates that clouds have at most.
-const MOST: usize = 4;
 
 /// The kernel that answers a pruned job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,40 +35,11 @@ pub fn kernel(job: &Job, family: Family) -> Kernel {
     if family == Family::Points && crate::points::apply(job) {
         return Kernel::Points;
     }
-    let oblique = job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
-    let few = [Side::X, Side::Y].iter().all(|s| Bounds::coordinates(&job.low, *s) <= MOST);
-    if !few || oblique || job.near_root.is_some() {
-        return Kernel::General;
-    }
-    match job.folds.as_slice() {
-        [Fold::Extremes(f)] if f.roots.len() == 1 && is_norm(job, job.low.formula.roots[f.roots[0]]) => Kernel::Ends,
-        [Fold::Nearest(f)] if !f.largest && is_norm(job, job.low.formula.roots[f.root]) => Kernel::Nearest,
-        [Fold::Select(f)] if f.kind == SelectKind::Inner && f.value.is_none() => {
-            match job.low.formula.node(job.low.formula.roots[f.root]) {
-                Node::Binary(Binary::Lt | Binary::Le, a, b)
-                    if is_norm(job, *a) && matches!(job.low.source(*b), Source::Const(_)) =>
-                {
-                    Kernel::Within
-                }
-                _ => Kernel::General,
-            }
-        }
-        _ => Kernel::General,
-    }
-}
-
-/// Whether `id` is made of differences, their squares and magnitudes, sums and maxima alone.
-fn is_norm(job: &Job, id: Id) -> bool {
-    let formula = &job.low.formula;
-    if job.low.source(id) != Source::Pair {
-        return true;
-    }
-    match formula.node(id) {
-        Node::Delta | Node::DeltaAt(_) => true,
-        Node::Unary(Unary::Abs | Unary::Sqrt, a) | Node::Reduce(Reduce::Sum | Reduce::Max, a) => is_norm(job, *a),
-        Node::Binary(Binary::Mul, a, b) => a == b && is_norm(job, *a),
-        Node::Binary(Binary::Add | Binary::Sub | Binary::Max, a, b) => is_norm(job, *a) && is_norm(job, *b),
-        _ => false,
+    match Search::of(job).map(|search| search.question) {
+        Some(Question::Nearest(_)) => Kernel::Nearest,
+        Some(Question::Within(_)) => Kernel::Within,
+        Some(Question::Extremes) => Kernel::Ends,
+        None => Kernel::General,
     }
 }
 

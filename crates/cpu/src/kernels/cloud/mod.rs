@@ -18,26 +18,15 @@ pub use nearest::Nearest;
 pub use within::Within;
 
 use std::ops::Range;
+pub use zipfold_core::pair::pattern::Norm;
+pub use zipfold_plan::search::MOST;
 
 /// Points in a leaf.
 pub const LEAF: usize = 32;
 /// Boxes in a box of the next level.
 pub const FAN: usize = 16;
-/// The most coordinates of a point.
-pub const MOST: usize = 4;
 /// Coordinates beyond this might overflow in a difference of images.
 const LARGE: f64 = 1e150;
-
-/// How the differences of coordinates make a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Norm {
-    /// Σ d².
-    Squares,
-    /// Σ |d|.
-    Magnitudes,
-    /// max |d|.
-    Largest,
-}
 
 /// How the value of a pair is made of its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]

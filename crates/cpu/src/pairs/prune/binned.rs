@@ -2,16 +2,15 @@
 //! are told by vectors, and the rest placed in bins.
 
 use super::near::{BLOCKS, Near, ROWS};
-use crate::pairs::engine::UnitState;
 use crate::pairs::vm::{Scratch, Vm};
 use crate::pairs::zips;
 use crate::simd::{Element, Kernel, Lanes};
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 use zipfold_core::fold::{BLOCK, Histogram, HistogramState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Result};
 use zipfold_plan::Tile;
+use zipfold_plan::executor::{Folded, Stop};
 
 /// Values of a root from `lo` to `hi` count.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +40,7 @@ impl<'e, 'j> Binned<'e, 'j> {
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
-    pub fn run(
-        near: &'e Near<'j>,
-        fold: &'j Histogram,
-        tiles: &[Tile],
-        stop: Option<&AtomicBool>,
-    ) -> Result<UnitState> {
+    pub fn run(near: &'e Near<'j>, fold: &'j Histogram, tiles: &[Tile], stop: Stop<'_>) -> Result<Folded> {
         let vm = near.vm();
         let scratch = vm.scratch();
         let limit = |axis: &zipfold_core::fold::Axis| {
@@ -75,7 +69,7 @@ impl<'e, 'j> Binned<'e, 'j> {
         if let Some(last) = walk.state.counts.last_mut() {
             *last += outside;
         }
-        Ok(UnitState { states: vec![State::Histogram(walk.state)], tally: walk.tally })
+        Ok(Folded { states: vec![State::Histogram(walk.state)], tally: walk.tally })
     }
     /// Sorted rows of one cell.
     fn group(&mut self, rows: Range<usize>) {
@@ -88,7 +82,7 @@ impl<'e, 'j> Binned<'e, 'j> {
         }
         for start in rows.clone().step_by(ROWS) {
             let rows = start..rows.end.min(start + ROWS);
-            self.vm.x.take(&near.x.values, &near.order()[rows.clone()]);
+            self.vm.x.take(&near.x.values, &near.grid.order()[rows.clone()]);
             let mut counted = [0u64; ROWS];
             for columns in found.chunks(BLOCKS * BLOCK) {
                 self.vm.y.take_in_strips(&near.y.values, columns);
@@ -124,7 +118,7 @@ impl<'e, 'j> Binned<'e, 'j> {
                 marks.iter().map(|m| u64::from(*m)).sum()
             }
         };
-        let i = near.order()[row] as usize;
+        let i = near.grid.order()[row] as usize;
         // A row against itself is often 0 / 0.
         if any_nan(self.scratch.all(), marks) {
             self.take_one_by_one(i, columns);

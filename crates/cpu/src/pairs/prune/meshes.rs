@@ -3,13 +3,13 @@
 use super::tree::Hoisted;
 use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
 use crate::memory::Block;
-use crate::pairs::engine::UnitState;
-use crate::pairs::points::{Distances, frame};
+use crate::pairs::engine::Declined;
+use crate::pairs::points::{Distances, NOT_FINITE, frame};
 use crate::pairs::zips;
 use crate::simd::Isa;
-use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::{Fold, HistogramState, State, Tally};
-use zipfold_core::{Blame, Cells, Error, Job, Result, Side};
+use zipfold_core::{Cells, Error, Job, Result, Side};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
 
 /// A histogram of distances whose points lie in a mesh.
@@ -26,37 +26,37 @@ pub struct Meshes<'j> {
 impl<'j> Meshes<'j> {
     /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none where the job is of another
     /// kind, or its points too wide apart for single precision.
-    pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> Option<Self> {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+    pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> std::result::Result<Self, Declined> {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else { return Err("it is for one histogram") };
         let axis = &h.axes[0];
         let last = axis.compared[axis.bins()].sqrt();
         if !Distances::applies(job) || !last.is_finite() {
-            return None;
+            return Err(NOT_FINITE);
         }
         let rows = |table, side| Hoisted::new(&job.low, table, side).values;
         let (x, y) = (rows(&job.x, Side::X), job.y.as_ref().map(|y| rows(y, Side::Y)));
         let sides: Vec<&[f64]> = [Some(&x), y.as_ref()].into_iter().flatten().map(|side| &side[..]).collect();
         let frame = frame(job, || Frame::open_rows(&x, job.low.dim));
-        let Meshed { mesh, columns, points } = Meshed::new(&frame, &sides, last, parts as usize)?;
+        let Meshed { mesh, columns, points } = Meshed::new(&frame, &sides, last, parts as usize)
+            .ok_or("the points are too far apart for single precision")?;
         let mut points = points.into_iter();
         let places =
             if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![Block::default()] };
         let orders = [&places[0][..], &places[places.len() - 1]];
-        let distances = Distances::between(job, points.next()?, points.next(), Some(orders))?;
-        Some(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })
-    }
-    /// Which rows of `side` the sorted ones are.
-    pub fn order(&self, side: Side) -> &[u32] {
-        &self.side(side).order
+        let distances =
+            points.next().and_then(|x| Distances::between(job, x, points.next(), Some(orders))).ok_or(NOT_FINITE)?;
+        Ok(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })
     }
     fn side(&self, side: Side) -> &Columns {
         if side == Side::Y { &self.columns[self.columns.len() - 1] } else { &self.columns[0] }
     }
-    /// Counts the pairs of consecutive `tiles` of sorted rows.
-    ///
-    /// # Errors
-    /// `Interrupted` when told to stop.
-    pub fn run(&self, tiles: &[Tile], stop: Option<&AtomicBool>) -> Result<UnitState> {
+}
+
+impl Executor for Meshes<'_> {
+    fn order(&self) -> Option<&[u32]> {
+        Some(&self.side(Side::X).order)
+    }
+    fn run(&self, tiles: &[Tile], _sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let [Fold::Histogram(fold)] = self.job.folds.as_slice() else {
             return Err(Error::internal("a mesh without a histogram"));
         };
@@ -68,26 +68,23 @@ impl<'j> Meshes<'j> {
         };
         let mut sweep = self.distances.sweep();
         let mut tally = Tally::default();
-        let told = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         for tile in tiles {
             // Vectors may run over the end of a span where all that follows in the column is of the tile.
             let padded = tile.cols == (0..self.job.space.m);
             let take = |strips: &[_]| {
                 // A tile of many near points takes long: its columns are passed by once told to stop.
-                if !told() {
+                if !stop.is_set() {
                     self.distances.add(&mut sweep, self.isa, strips, padded);
                 }
             };
             let seen = meeting.strips(&tile.rows, &tile.cols, take);
-            if told() {
-                return Err(Error::new(Blame::Interrupted, "interrupted"));
-            }
+            stop.check()?;
             let cells = self.job.space.count(&tile.rows, &tile.cols);
             tally.counted += cells;
             tally.skipped += cells - seen;
         }
         let mut state = HistogramState::new(fold);
         Distances::put_all(&sweep.finish(), &mut state, tally.counted);
-        Ok(UnitState { states: vec![State::Histogram(state)], tally })
+        Ok(Folded { states: vec![State::Histogram(state)], tally })
     }
 }

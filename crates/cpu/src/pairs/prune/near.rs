@@ -6,17 +6,17 @@ use super::binned::Binned;
 use super::grid::Grid;
 use super::tree::Hoisted;
 use crate::jit::{self, Code};
-use crate::pairs::engine::{UnitState, compiled};
+use crate::pairs::engine::{Declined, compiled};
 use crate::pairs::program::{Program, compile};
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::{Scratch, Vm};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::{BLOCK, Fold, Others, RowPiece, RowState, SparseRow, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Blame, Cells, Error, Job, Result, Side, Space, Windows};
-use zipfold_plan::{Isa, Plan, Tile, prune};
+use zipfold_core::{Cells, Job, Result, Side, Space, Windows};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::{Isa, Plan, Tile, prune, tiles};
 
 /// Blocks of rows of y that are laid out at once.
 pub const BLOCKS: usize = 32;
@@ -42,15 +42,18 @@ pub struct Near<'j> {
 }
 
 impl<'j> Near<'j> {
-    /// Puts the rows of `job` into cells; none where the job is of another kind.
-    pub fn load(job: &'j Job, plan: &Plan) -> Option<Self> {
-        let reach = prune::reach(job)?;
+    /// Puts the rows of `job` into cells, and has `code` made for its formula.
+    pub fn load(job: &'j Job, plan: &Plan, code: bool) -> std::result::Result<Self, Declined> {
+        let reach = prune::reach(job).ok_or("nothing bounds how far apart rows may be")?;
+        let program = compile(&job.low);
+        let code = match code {
+            true => Some(compiled(plan, &job.low, &program, false).ok_or("no code can be made for the formula")?),
+            false => None,
+        };
         let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
         let low = &job.low;
         let sides = || rayon::join(|| Hoisted::new(low, &job.x, Side::X), || Hoisted::new(low, job.other(), Side::Y));
         let ((x, y), grid) = rayon::join(sides, || Grid::new(windows, &job.x, job.y.as_ref()));
-        let program = compile(low);
-        let code = compiled(plan, low, &program, false);
         let own = job.space.is_self();
         let mut ranks = vec![0; if own { job.space.n } else { 0 }];
         if own {
@@ -58,7 +61,7 @@ impl<'j> Near<'j> {
         }
         let space = prune::walked(job, plan.prune);
         let limit = job.near_root.zip(job.space.near_square());
-        Some(Near { job, space, isa: plan.isa, program, code, x, y, grid, ranks, limit })
+        Ok(Near { job, space, isa: plan.isa, program, code, x, y, grid, ranks, limit })
     }
     /// An evaluator with room for some rows of x, and for blocks of rows of y.
     pub(super) fn vm(&self) -> Vm<'j, f64> {
@@ -77,41 +80,15 @@ impl<'j> Near<'j> {
             unit: 1.0,
         }
     }
-    /// Which rows of x the sorted ones are.
-    pub fn order(&self) -> &[u32] {
-        self.grid.order()
-    }
-    /// Folds the cells of consecutive `tiles` of sorted rows, each against all columns.
-    ///
-    /// # Errors
-    /// `Interrupted` when told to stop.
-    pub fn run(&self, tiles: &[Tile], stop: Option<&AtomicBool>) -> Result<UnitState> {
-        if let [Fold::Histogram(fold)] = self.job.folds.as_slice() {
-            return Binned::run(self, fold, tiles, stop);
-        }
-        let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
-        let end = tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut walk = Walk::new(self, start..end);
-        self.groups(tiles, stop, |rows| walk.group(rows))?;
-        let states = walk.pieces.into_iter().map(|piece| State::Rows(RowState::of_piece(piece)));
-        Ok(UnitState { states: states.collect(), tally: walk.tally })
-    }
     /// Hands the sorted rows of consecutive `tiles` over, those of a cell together.
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
-    pub(super) fn groups(
-        &self,
-        tiles: &[Tile],
-        stop: Option<&AtomicBool>,
-        mut take: impl FnMut(Range<usize>),
-    ) -> Result<()> {
+    pub(super) fn groups(&self, tiles: &[Tile], stop: Stop<'_>, mut take: impl FnMut(Range<usize>)) -> Result<()> {
         for tile in tiles {
             let mut left = tile.rows.clone();
             while !left.is_empty() {
-                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                    return Err(Error::new(Blame::Interrupted, "interrupted"));
-                }
+                stop.check()?;
                 let group = self.grid.group(&left);
                 left.start = group.end;
                 take(group);
@@ -126,6 +103,21 @@ impl<'j> Near<'j> {
             Cells::Diagonal => self.ranks[column as usize] as usize >= row,
             _ => true,
         }
+    }
+}
+
+impl Executor for Near<'_> {
+    fn order(&self) -> Option<&[u32]> {
+        Some(self.grid.order())
+    }
+    fn run(&self, tiles: &[Tile], _sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        if let [Fold::Histogram(fold)] = self.job.folds.as_slice() {
+            return Binned::run(self, fold, tiles, stop);
+        }
+        let mut walk = Walk::new(self, tiles::rows(tiles));
+        self.groups(tiles, stop, |rows| walk.group(rows))?;
+        let states = walk.pieces.into_iter().map(|piece| State::Rows(RowState::of_piece(piece)));
+        Ok(Folded { states: states.collect(), tally: walk.tally })
     }
 }
 
@@ -178,14 +170,14 @@ impl<'e, 'j> Walk<'e, 'j> {
         let together = (zipfold_plan::prune::NEAR_TOGETHER / found.len().max(1)).clamp(1, ROWS);
         for start in rows.clone().step_by(together) {
             let rows = start..rows.end.min(start + together);
-            self.vm.x.take(&self.near.x.values, &self.near.order()[rows.clone()]);
+            self.vm.x.take(&self.near.x.values, &self.near.grid.order()[rows.clone()]);
             for columns in found.chunks(BLOCKS * BLOCK) {
                 self.vm.y.take_in_strips(&self.near.y.values, columns);
                 self.scratch.forget(0);
                 for (block, columns) in columns.chunks(BLOCK).enumerate() {
                     for row in 0..rows.len() {
                         self.vm.eval(&mut self.scratch, row, rows.len(), block, &(0..columns.len()));
-                        self.collect(row, self.near.order()[rows.start + row], columns);
+                        self.collect(row, self.near.grid.order()[rows.start + row], columns);
                     }
                 }
             }
@@ -230,7 +222,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let before = self.tally.nan;
         self.gaps.clear();
         note_nan(near, row, list, &mut self.tally, &mut self.gaps);
-        let own = near.order()[row] as usize;
+        let own = near.grid.order()[row] as usize;
         let firsts = self.scratch.firsts();
         let walked = near.space.count(&(row..row + 1), &(0..near.space.m));
         let zeros = walked - list.columns.len() as u64 - self.gaps.len() as u64;
@@ -267,7 +259,7 @@ fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gap
     let nan: Vec<bool> = (0..list.columns.len()).map(is_nan).collect();
     let skip = near.job.nan == NanPolicy::Skip;
     for (column, _) in list.columns.iter().zip(&nan).filter(|(column, nan)| **nan && near.counts(row, **column)) {
-        let (i, j) = (u64::from(near.order()[row]), u64::from(*column));
+        let (i, j) = (u64::from(near.grid.order()[row]), u64::from(*column));
         let cell = if near.job.space.is_half() { (i.min(j), i.max(j)) } else { (i, j) };
         tally.first_nan = Some(tally.first_nan.map_or(cell, |first| first.min(cell)));
         tally.nan += u64::from(skip);

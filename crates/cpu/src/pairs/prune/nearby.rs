@@ -1,17 +1,20 @@
 //! Neighbours and pairs within a distance, by clouds.
 
-use super::form::{Form, Question};
-use super::tree::Hoisted;
-use crate::kernels::cloud::{Cloud, Cut, Ends, Extremes, Nearest, Sample, Within};
+use super::sorted::{Orders, Sorted};
+use crate::kernels::cloud::{Cloud, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
 use crate::kernels::top_k::TopK;
-use crate::pairs::engine::{Sink, UnitState};
+use crate::pairs::engine::Declined;
+use crate::pairs::points::NOT_FINITE;
+use crate::pairs::zips;
 use crate::simd::{Element, Isa};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
 use zipfold_core::fold::{ExtremesState, Fold, NearestState, Select, SelectState, State, Tally};
-use zipfold_core::{Blame, Cells, Error, Job, Result, Space};
-use zipfold_plan::Tile;
+use zipfold_core::{Cells, Error, Job, Result, Side, Space};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::search::{Question, Search};
+use zipfold_plan::{Plan, Tile, prune, tiles};
 
 /// Rows between two looks whether to stop.
 const STEP: usize = 256;
@@ -20,7 +23,9 @@ const STEP: usize = 256;
 #[derive(Debug)]
 pub struct Nearby<'j> {
     job: &'j Job,
-    form: Form,
+    orders: Orders,
+    question: Question,
+    measure: Measure,
     isa: Isa,
     x: Cloud,
     /// Where y is another input, or other coordinates of the same.
@@ -34,20 +39,27 @@ pub struct Nearby<'j> {
 }
 
 impl<'j> Nearby<'j> {
-    /// Clouds of the hoisted rows in their orders; none where `job` is not of the form, or not of finite coordinates.
-    pub fn load(job: &'j Job, space: Space, isa: Isa, sides: [(&Hoisted, &[u32]); 2]) -> Option<Self> {
-        let form = Form::of(job)?;
+    /// Sorts the rows of `job`, and boxes their coordinates.
+    pub fn load(job: &'j Job, plan: &Plan, search: &Search) -> std::result::Result<Self, Declined> {
+        let Sorted { x, y, orders } = Sorted::new(job);
+        let (isa, space) = (zips::isa(plan.isa), prune::walked(job, plan.prune));
+        let sides = [(&x, orders.of(Side::X)), (&y, orders.of(Side::Y))];
+        let Search { norm, terms, question } = search;
+        let mut lengths = [1.0; MOST];
+        lengths.iter_mut().zip(terms).for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
+        let periodic = terms.iter().any(|t| t.period.is_some());
+        let measure = Measure { norm: *norm, terms: terms.len(), periods: periodic.then_some(lengths) };
         let cloud = |side: usize| {
             let (rows, order) = sides[side];
-            let at = |name: u32, k: usize| rows.values[name as usize * rows.width + form.coordinates[k][side]];
-            Cloud::new(&form.measure, order, at)
+            let at = |name: u32, k: usize| rows.values[name as usize * rows.width + terms[k].coordinates[side]];
+            Cloud::new(&measure, order, at)
         };
-        let same = job.y.is_none() && form.coordinates.iter().all(|[x, y]| x == y);
+        let same = job.y.is_none() && terms.iter().all(|t| t.coordinates[0] == t.coordinates[1]);
         let (x, y) = match same {
-            true => (cloud(0)?, None),
+            true => (cloud(0).ok_or(NOT_FINITE)?, None),
             false => {
                 let (x, y) = rayon::join(|| cloud(0), || cloud(1));
-                (x?, Some(y?))
+                (x.ok_or(NOT_FINITE)?, Some(y.ok_or(NOT_FINITE)?))
             }
         };
         let cut = match space.cells {
@@ -56,18 +68,30 @@ impl<'j> Nearby<'j> {
             Cells::Diagonal => Cut::From,
             Cells::Ordered => Cut::Others,
         };
-        let nearby = Nearby { job, form, isa, x, y, cut, space, ends: Ends::default(), sampled: AtomicU64::new(0) };
-        if nearby.form.question == Question::Extremes {
+        let nearby = Nearby {
+            job,
+            orders,
+            question: *question,
+            measure,
+            isa,
+            x,
+            y,
+            cut,
+            space,
+            ends: Ends::default(),
+            sampled: AtomicU64::new(0),
+        };
+        if nearby.question == Question::Extremes {
             let sample = Sample(nearby.extreme(false, 0..0, 0..0));
             nearby.sampled.store(f64::dispatch(isa, sample), Ordering::Relaxed);
         }
-        Some(nearby)
+        Ok(nearby)
     }
     fn extreme(&self, largest: bool, rows: Range<usize>, cols: Range<usize>) -> Extremes<'_> {
         Extremes {
             x: &self.x,
             y: self.other(),
-            measure: &self.form.measure,
+            measure: &self.measure,
             rows,
             cols,
             cut: self.cut,
@@ -78,48 +102,9 @@ impl<'j> Nearby<'j> {
     fn other(&self) -> &Cloud {
         self.y.as_ref().unwrap_or(&self.x)
     }
-    /// Folds the cells of consecutive `tiles` of sorted rows; `order` says which rows of x and of y they are.
-    ///
-    /// # Errors
-    /// Those of the sink, which is asked for room before matches are kept; `Interrupted` when told to stop.
-    pub fn run(
-        &self,
-        tiles: &[Tile],
-        order: [&[u32]; 2],
-        sink: &dyn Sink,
-        stop: Option<&AtomicBool>,
-    ) -> Result<UnitState> {
-        let rows =
-            tiles.iter().map(|t| t.rows.start).min().unwrap_or(0)..tiles.iter().map(|t| t.rows.end).max().unwrap_or(0);
-        let mut tally = Tally::default();
-        let mut part = match &self.job.folds[0] {
-            Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_half(), order)),
-            Fold::Extremes(_) => Part::Ends,
-            _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
-        };
-        for tile in tiles {
-            for start in tile.rows.clone().step_by(STEP) {
-                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                    return Err(Error::new(Blame::Interrupted, "interrupted"));
-                }
-                let rows = start..(start + STEP).min(tile.rows.end);
-                let seen = self.step(&mut part, rows.clone(), tile.cols.clone())?;
-                let cells = self.job.space.count(&rows, &tile.cols);
-                tally.counted += cells;
-                // One that looks for two extremes may look twice.
-                tally.skipped += cells.saturating_sub(seen);
-            }
-        }
-        let state = match part {
-            Part::Matches(m) => State::Select(m.state),
-            Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
-            Part::Ends => State::Extremes(ExtremesState::of(vec![self.ends.get()])),
-        };
-        Ok(UnitState { states: vec![state], tally })
-    }
     /// Cells of some rows that were evaluated, each once.
     fn step(&self, part: &mut Part<'_>, rows: Range<usize>, cols: Range<usize>) -> Result<u64> {
-        match (part, self.form.question) {
+        match (part, self.question) {
             (Part::Ends, Question::Extremes) => {
                 let look = |largest| f64::dispatch(self.isa, self.extreme(largest, rows.clone(), cols.clone()));
                 Ok(look(false) + look(true) + self.sampled.swap(0, Ordering::Relaxed))
@@ -127,7 +112,7 @@ impl<'j> Nearby<'j> {
             (Part::Lists(first, lists), Question::Nearest(k)) => Ok(self.nearest(*first, lists, k, rows, cols)),
             (Part::Matches(matches), Question::Within(limit)) => {
                 let take = |row: usize, found: &[u32]| matches.keep(row, found);
-                let (x, y, measure, cut) = (&self.x, self.other(), &self.form.measure, self.cut);
+                let (x, y, measure, cut) = (&self.x, self.other(), &self.measure, self.cut);
                 f64::dispatch(self.isa, Within { x, y, measure, rows, cols, cut, limit, take })
             }
             _ => Err(Error::internal("a question and its state do not fit")),
@@ -151,11 +136,44 @@ impl<'j> Nearby<'j> {
         let take = |row: usize, top: &mut TopK<f64>| {
             lists.borrow_mut()[row - first] = top.finish().iter().map(|(v, j)| (*v, u64::from(*j))).collect();
         };
-        let (x, y, measure, cut) = (&self.x, self.other(), &self.form.measure, self.cut);
+        let (x, y, measure, cut) = (&self.x, self.other(), &self.measure, self.cut);
         let [all, behind] = f64::dispatch(self.isa, Nearest { x, y, measure, rows, cols, cut, k, begin, take });
         // A half space is walked from both rows of a cell; its cells are those behind the row.
         let doubled = self.space.cells != self.job.space.cells;
         if doubled { behind } else { all }
+    }
+}
+
+impl Executor for Nearby<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let rows = tiles::rows(tiles);
+        let mut tally = Tally::default();
+        let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
+        let mut part = match &self.job.folds[0] {
+            Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_half(), order)),
+            Fold::Extremes(_) => Part::Ends,
+            _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
+        };
+        for tile in tiles {
+            for start in tile.rows.clone().step_by(STEP) {
+                stop.check()?;
+                let rows = start..(start + STEP).min(tile.rows.end);
+                let seen = self.step(&mut part, rows.clone(), tile.cols.clone())?;
+                let cells = self.job.space.count(&rows, &tile.cols);
+                tally.counted += cells;
+                // One that looks for two extremes may look twice.
+                tally.skipped += cells.saturating_sub(seen);
+            }
+        }
+        let state = match part {
+            Part::Matches(m) => State::Select(m.state),
+            Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
+            Part::Ends => State::Extremes(ExtremesState::of(vec![self.ends.get()])),
+        };
+        Ok(Folded { states: vec![state], tally })
+    }
+    fn order(&self) -> Option<&[u32]> {
+        Some(self.orders.of(Side::X))
     }
 }
 

@@ -6,17 +6,16 @@ use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
-use crate::pairs::engine::{Sink, UnitState};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold_core::fold::{Extremes, Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Blame, Cells, Error, Result, Side};
+use zipfold_core::{Cells, Result, Side};
+use zipfold_plan::executor::{Folded, Sink, Stop};
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
 pub const GROUP: usize = LANES;
@@ -36,7 +35,7 @@ pub struct Walk<'e, 'j> {
     scratch: Scratch<f64>,
     /// Where room for matches is asked for, and how much was.
     sink: &'e dyn Sink,
-    stop: Option<&'e AtomicBool>,
+    stop: Stop<'e>,
     held: u64,
     /// Columns of the current tile.
     cols: Range<usize>,
@@ -71,7 +70,7 @@ impl Ord for Waiting {
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(pruned: &'e Boxes<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Option<&'e AtomicBool>) -> Self {
+    pub fn new(pruned: &'e Boxes<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Stop<'e>) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
         let half = job.space.is_half() && !pruned.doubled;
@@ -100,9 +99,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let step = if self.pruned.best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
         while start < rows.end {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::new(Blame::Interrupted, "interrupted"));
-            }
+            self.stop.check()?;
             let end = rows.end.min((start / step + 1) * step);
             match (self.pruned.best_first, &self.pruned.job.folds[0]) {
                 (true, Fold::Extremes(f)) => self.extremes(f, start..end)?,
@@ -162,11 +159,11 @@ impl<'e, 'j> Walk<'e, 'j> {
         Ok(())
     }
     /// The states and tally of all tiles.
-    pub fn finish(mut self) -> UnitState {
+    pub fn finish(mut self) -> Folded {
         if let Some((_, sweep)) = self.sweep {
             self.tally.counted += self.sheet.put_counts(&sweep.finish());
         }
-        UnitState { tally: self.tally, states: self.sheet.finish() }
+        Folded { tally: self.tally, states: self.sheet.finish() }
     }
     /// Counts the strips of a block of rows, and clears them.
     fn sweep_strips(&mut self) {

@@ -1,95 +1,46 @@
-//! Formulas that are a distance of hoisted coordinates, and the questions about them that clouds answer.
+//! Patterns that formulas have: recognised here once, used by the planner and by every backend.
 
-use crate::kernels::cloud::{MOST, Measure, Norm};
-use zipfold_core::fold::{Fold, SelectKind};
-use zipfold_core::pair::lower::{Lowered, Source};
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
-use zipfold_core::problem::NanPolicy;
-use zipfold_core::space::cell::Image;
-use zipfold_core::{Cell, Job};
+use super::lower::{Lowered, Source};
+use super::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
+use crate::space::cell::{Cell, Image};
 
-/// What is asked of the values.
+/// How the differences of coordinates make a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// Σ d².
+    Squares,
+    /// Σ |d|.
+    Magnitudes,
+    /// max |d|.
+    Largest,
+}
+
+/// The difference of a hoisted number of x and one of y.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Question {
-    /// The `k` smallest of every row.
-    Nearest(usize),
-    /// The pairs with values up to this.
-    Within(f64),
-    /// The least and the largest value.
-    Extremes,
-}
-
-/// A job that clouds answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Form {
-    /// The value of a pair.
-    pub measure: Measure,
-    /// Hoisted values of x and of y that are the coordinates.
-    pub coordinates: Vec<[usize; 2]>,
-    /// What is asked.
-    pub question: Question,
-}
-
-/// The difference of two hoisted values.
-#[derive(Clone, Copy)]
-struct Term {
-    coordinates: [usize; 2],
+pub struct Term {
+    /// The places of the two numbers among those that are hoisted of a row of x and of y.
+    pub coordinates: [usize; 2],
     /// Edge of the box, where the difference is that of the nearest image.
-    period: Option<f64>,
+    pub period: Option<f64>,
 }
 
-impl Form {
-    /// The form of `job`, if its one fold asks for the nearest or for all within a limit.
-    pub fn of(job: &Job) -> Option<Form> {
-        let reader = Reader { low: &job.low, cell: job.cell.as_ref() };
-        let [fold] = job.folds.as_slice() else { return None };
-        if job.near_root.is_some() {
-            return None;
-        }
-        let roots = &job.low.formula.roots;
-        let (id, question) = match fold {
-            Fold::Nearest(f) if !f.largest && f.k > 0 => (roots[f.root], Question::Nearest(f.k)),
-            Fold::Select(f) if f.kind == SelectKind::Inner && f.value.is_none() => {
-                let (id, limit) = reader.limit(roots[f.root])?;
-                (id, Question::Within(limit))
-            }
-            Fold::Extremes(f) if f.roots.len() == 1 && alone(job, f.roots[0]) => {
-                (roots[f.roots[0]], Question::Extremes)
-            }
-            _ => return None,
-        };
-        let (norm, terms) = reader.norm(id)?;
-        let periodic = terms.iter().filter(|t| t.period.is_some()).count();
-        let mixed = periodic != 0 && (periodic != terms.len() || norm != Norm::Squares);
-        if !(1..=MOST).contains(&terms.len()) || mixed {
-            return None;
-        }
-        let mut lengths = [1.0; MOST];
-        lengths.iter_mut().zip(&terms).for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
-        let measure = Measure { norm, terms: terms.len(), periods: (periodic > 0).then_some(lengths) };
-        Some(Form { measure, coordinates: terms.iter().map(|t| t.coordinates).collect(), question })
-    }
-}
-
-/// Whether no other root decides which pairs are left out: all others are the square root of root `at`, or NaN is an error.
-fn alone(job: &Job, at: usize) -> bool {
-    let roots = &job.low.formula.roots;
-    let own = |id: &Id| *id == roots[at] || *job.low.formula.node(*id) == Node::Unary(Unary::Sqrt, roots[at]);
-    job.nan == NanPolicy::Error || roots.iter().all(own)
-}
-
-/// Reads a lowered formula.
-struct Reader<'j> {
+/// Recognises the patterns of a lowered formula in a box.
+#[derive(Clone, Copy, Debug)]
+pub struct Patterns<'j> {
     low: &'j Lowered,
     cell: Option<&'j Cell>,
 }
 
-impl Reader<'_> {
+impl<'j> Patterns<'j> {
+    /// Those of `low`, whose differences are of nearest images in `cell`.
+    pub fn new(low: &'j Lowered, cell: Option<&'j Cell>) -> Self {
+        Patterns { low, cell }
+    }
     fn node(&self, id: Id) -> &Node {
         self.low.formula.node(id)
     }
-    /// A predicate as a value that may be at most a limit.
-    fn limit(&self, id: Id) -> Option<(Id, f64)> {
+    /// The predicate `id` as a value that may be at most a limit: `v < c`, `v ≤ c`, `sqrt(v) < c`.
+    pub fn threshold(&self, id: Id) -> Option<(Id, f64)> {
         let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = self.node(id) else { return None };
         let Source::Const(limit) = self.low.source(*b) else { return None };
         let holds = |v: f64| if *op == Binary::Lt { v < limit } else { v <= limit };
@@ -98,8 +49,8 @@ impl Reader<'_> {
             _ => Some((*a, last(limit, holds))),
         }
     }
-    /// A value as a norm of differences, in the order in which its terms are added.
-    fn norm(&self, id: Id) -> Option<(Norm, Vec<Term>)> {
+    /// The value `id` as a norm of differences, in the order in which its terms are added.
+    pub fn norm(&self, id: Id) -> Option<(Norm, Vec<Term>)> {
         match self.node(id) {
             Node::Reduce(op, body) => {
                 let (norm, difference) = self.part(*body)?;

@@ -1,0 +1,67 @@
+//! Jobs that a search in a bounding volume hierarchy answers: the nearest, all within a limit, or the extremes of a norm of
+//! differences of a few coordinates.
+
+use zipfold_core::Job;
+use zipfold_core::fold::{Fold, SelectKind};
+use zipfold_core::pair::pattern::{Norm, Patterns, Term};
+use zipfold_core::pair::tree::{Id, Node, Unary};
+use zipfold_core::problem::NanPolicy;
+
+/// The most coordinates of a point.
+pub const MOST: usize = 4;
+
+/// What is asked of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Question {
+    /// The `k` smallest of every row.
+    Nearest(usize),
+    /// The pairs with values up to this.
+    Within(f64),
+    /// The least and the largest value.
+    Extremes,
+}
+
+/// A job that a search answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// From differences to a value.
+    pub norm: Norm,
+    /// The differences, in the order in which they are added; all of nearest images, or none.
+    pub terms: Vec<Term>,
+    /// What is asked.
+    pub question: Question,
+}
+
+impl Search {
+    /// The search that answers `job`, if its one fold asks for the nearest, for all within a limit or for the extremes.
+    pub fn of(job: &Job) -> Option<Search> {
+        let [fold] = job.folds.as_slice() else { return None };
+        if job.near_root.is_some() {
+            return None;
+        }
+        let patterns = Patterns::new(&job.low, job.cell.as_ref());
+        let roots = &job.low.formula.roots;
+        let (id, question) = match fold {
+            Fold::Nearest(f) if !f.largest && f.k > 0 => (roots[f.root], Question::Nearest(f.k)),
+            Fold::Select(f) if f.kind == SelectKind::Inner && f.value.is_none() => {
+                let (id, limit) = patterns.threshold(roots[f.root])?;
+                (id, Question::Within(limit))
+            }
+            Fold::Extremes(f) if f.roots.len() == 1 && alone(job, f.roots[0]) => {
+                (roots[f.roots[0]], Question::Extremes)
+            }
+            _ => return None,
+        };
+        let (norm, terms) = patterns.norm(id)?;
+        let periodic = terms.iter().filter(|t| t.period.is_some()).count();
+        let mixed = periodic != 0 && (periodic != terms.len() || norm != Norm::Squares);
+        ((1..=MOST).contains(&terms.len()) && !mixed).then_some(Search { norm, terms, question })
+    }
+}
+
+/// Whether no other root decides which pairs are left out: all others are the square root of root `at`, or NaN is an error.
+fn alone(job: &Job, at: usize) -> bool {
+    let roots = &job.low.formula.roots;
+    let own = |id: &Id| *id == roots[at] || *job.low.formula.node(*id) == Node::Unary(Unary::Sqrt, roots[at]);
+    job.nan == NanPolicy::Error || roots.iter().all(own)
+}

@@ -1,0 +1,128 @@
+//! How the pairs of a job are computed: a list of strategies, each with every number that its executor needs beside the job
+//! and the plan. The first that loads runs; the last one always loads.
+
+use crate::family::LONG;
+use crate::overrides::Family;
+use crate::prune::{self, Prune};
+use crate::screen::Form;
+use crate::search::Search;
+use serde::{Serialize, Serializer};
+use std::fmt;
+use zipfold_core::Job;
+use zipfold_core::pair::bounds::Bounds;
+
+/// A way to compute the pairs of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Strategy {
+    /// Rows in a grid of cells; folds in the order of the columns as given.
+    Grid {
+        /// Values by machine code made for the formula, else step by step.
+        code: bool,
+    },
+    /// Points in a mesh of columns, for one histogram of distances.
+    Mesh {
+        /// Cells to the last edge.
+        parts: u32,
+    },
+    /// A search in a bounding volume hierarchy.
+    Search(Search),
+    /// Bounds over a hierarchy of boxes settle or leave out pairs; what is left is evaluated.
+    Boxes(Evaluator),
+    /// A sweep of points, for one histogram of distances.
+    Points,
+    /// Single precision decides most pairs, double precision the others.
+    Screen(Form),
+    /// All pairs, block by block.
+    Blocks {
+        /// Reductions of packed rows by register-blocked kernels.
+        packed: bool,
+        /// What is left of the formula by machine code made for it, else step by step.
+        code: bool,
+    },
+}
+
+/// What evaluates the pairs that bounds leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluator {
+    /// The kernel of points.
+    Points,
+    /// Machine code made for the formula.
+    Code,
+    /// The formula step by step.
+    Steps,
+}
+
+impl Strategy {
+    /// The strategies for `job` by kernels of `family`, the best first. `code` says whether code can be made for the formula,
+    /// `by_hand` whether a person chose the family.
+    pub fn list(job: &Job, family: Family, by_hand: bool, code: bool, prune: &Prune) -> Vec<Strategy> {
+        let code = code && family != Family::Vm;
+        let mut list = vec![];
+        if prune.is_on() {
+            if prune.grid.is_some() {
+                list.extend([true, false].into_iter().filter(|c| code || !c).map(|code| Strategy::Grid { code }));
+            }
+            list.extend(prune.mesh.map(|mesh| Strategy::Mesh { parts: mesh.parts }));
+            if prune::takes_boxes(job) && Bounds::new(&job.low, job.cell.as_ref()).is_some() {
+                // A family that is asked for by hand is taken at its word.
+                let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
+                list.extend(Search::of(job).filter(|_| own).map(Strategy::Search));
+                if family == Family::Points && crate::points::apply(job) {
+                    list.push(Strategy::Boxes(Evaluator::Points));
+                }
+                list.extend(code.then_some(Strategy::Boxes(Evaluator::Code)));
+                list.push(Strategy::Boxes(Evaluator::Steps));
+            }
+        }
+        if family == Family::Points && crate::points::apply(job) {
+            list.push(Strategy::Points);
+        }
+        if family == Family::Screen {
+            list.extend(Form::of(job).map(Strategy::Screen));
+        }
+        let long = job.low.dim >= LONG && job.space.n > 0 && job.space.m > 0;
+        let packed = long && matches!(family, Family::Screen | Family::Dense);
+        for packed in [true, false].into_iter().filter(|p| packed || !p) {
+            for code in [true, false].into_iter().filter(|c| code || !c) {
+                list.push(Strategy::Blocks { packed, code });
+            }
+        }
+        list
+    }
+    /// Whether rows of one side are copied into packed panels, which all threads help with.
+    pub fn is_packed(&self) -> bool {
+        matches!(self, Strategy::Screen(_) | Strategy::Blocks { packed: true, .. })
+    }
+    /// Whether rows are sorted and pairs left out.
+    pub fn is_pruned(&self) -> bool {
+        match self {
+            Strategy::Grid { .. } | Strategy::Mesh { .. } | Strategy::Search(_) | Strategy::Boxes(_) => true,
+            Strategy::Points | Strategy::Screen(_) | Strategy::Blocks { .. } => false,
+        }
+    }
+}
+
+/// For people: `a mesh with 2 cells to the last edge`.
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = |code: bool| if code { "code made for the formula" } else { "the formula step by step" };
+        match self {
+            Strategy::Grid { code } => write!(f, "a grid of cells, {}", by(*code)),
+            Strategy::Mesh { parts } => write!(f, "a mesh with {parts} cells to the last edge"),
+            Strategy::Search(_) => f.write_str("a search in a hierarchy of boxes"),
+            Strategy::Boxes(Evaluator::Points) => f.write_str("bounds of groups of rows, a sweep of points"),
+            Strategy::Boxes(Evaluator::Code) => write!(f, "bounds of groups of rows, {}", by(true)),
+            Strategy::Boxes(Evaluator::Steps) => write!(f, "bounds of groups of rows, {}", by(false)),
+            Strategy::Points => f.write_str("a sweep of points"),
+            Strategy::Screen(_) => f.write_str("single precision where it can decide"),
+            Strategy::Blocks { packed: true, code } => write!(f, "blocks of packed rows, {}", by(*code)),
+            Strategy::Blocks { packed: false, code } => f.write_str(by(*code)),
+        }
+    }
+}
+
+impl Serialize for Strategy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
