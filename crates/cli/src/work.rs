@@ -432,7 +432,13 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
     let (job, machine) = ready(&problem, &data, &options)?;
     let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &options.overrides)?;
+    let plan = zipfold::plan::device::plan_for(
+        &job,
+        plan,
+        &facts,
+        &options.overrides,
+        zipfold::gpu::rows::data_ranges(&job).as_ref(),
+    )?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
     let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges, true);

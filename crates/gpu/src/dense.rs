@@ -1,10 +1,10 @@
 //! Family *dense* on the host's side: launches tiles, brings matrices home row by row.
 
 use crate::emit::cells;
-use crate::emit::dense::{self as text, Copying, Shape};
+use crate::emit::dense as text;
+use crate::emit::header;
 use crate::emit::maps::{Map, Placing, Root};
-use crate::emit::matrix;
-use crate::emit::{header, loads};
+use crate::emit::matrix as products;
 use crate::engine::Number;
 use crate::rows::{self, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
@@ -12,13 +12,13 @@ use crate::twin::maps;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use zipfold_core::fold::{Fold, State, Tally, Written};
-use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Error, Job, Precision, Result};
+use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
+use zipfold_plan::device::matrix::{self, Matrix, Shape};
 use zipfold_plan::executor::{Folded, Sink};
 use zipfold_plan::half::Half;
-use zipfold_plan::overrides::{DenseInput, DeviceFamily};
-use zipfold_plan::{Plan, Tile};
+use zipfold_plan::overrides::Residency;
 
 /// A matrix on the device.
 pub struct Dense<'j> {
@@ -43,130 +43,56 @@ struct Pass {
     table: Mutex<Option<(u32, Memory)>>,
 }
 
-/// Whether `job` is one matrix of numbers.
-pub fn is_dense(job: &Job) -> bool {
-    let number = match job.folds.as_slice() {
-        [Fold::Dense(f)] => job.low.formula.width(f.root, job.low.dim) == 1,
-        _ => false,
-    };
-    number && job.near_root.is_none() && job.nan != NanPolicy::Skip
-}
-
-/// Whether slices of components are reused; otherwise a thread computes whole cells.
-fn is_blocked(job: &Job, plan: &Plan) -> bool {
-    text::fits(job) && plan.choices.device_family != Some(DeviceFamily::Cells)
-}
-
-/// The 16-bit numbers as which `plan` has rows multiplied.
-pub fn half(plan: &Plan) -> Option<Half> {
-    match plan.choices.dense_input? {
-        DenseInput::F32 => None,
-        DenseInput::F16 => Some(Half::F16),
-        DenseInput::Bf16 => Some(Half::Bf16),
-    }
-}
-
 fn is_mirrored(job: &Job) -> bool {
     job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space))
-}
-
-/// `placing`, where blocks find tiles.
-fn by_block(placing: Placing) -> Result<Placing> {
-    if placing.by_thread {
-        let e = Error::request("a thread has many cells here").at("--set tile.by");
-        return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
-    }
-    Ok(placing)
-}
-
-/// The shape of the kernel of whole rectangles.
-///
-/// # Errors
-/// `Request` for settings that make no sense.
-pub fn shape(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Shape> {
-    let (low, precision, choices) = (&job.low, plan.precision, &plan.choices);
-    let mirror = is_mirrored(job);
-    let single = precision == Precision::F32;
-    let piped = single && runtime == Runtime::Cuda;
-    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
-    let stages = choices.dense_stages.map_or(if piped { 3 } else { 0 }, |v| v.get());
-    let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
-    let across = choices.dense_across.map_or(8, |v| v.get());
-    let (slice, blocks) = match copy {
-        Copying::Ahead => (text::default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
-        // Second accumulators take the registers of a second block.
-        Copying::Pipe(_) => {
-            (text::pipe_slice(low, precision, stages), if text::carries(low, precision) { 1 } else { 2 })
-        }
-    };
-    let slice = choices.dense_slice.map_or(slice, |v| v.get());
-    let blocks = choices.dense_blocks.map_or(blocks, |v| v.get());
-    let load = loads::chosen(plan, precision)?;
-    let unroll = choices.dense_unroll.map_or(slice, |v| v.get());
-    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
-    if !slice.is_power_of_two() || slice < 2 || text::shared_bytes(low, &shape) > 48 << 10 {
-        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
-        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
-    }
-    Ok(shape)
 }
 
 /// The source of the kernels `zf_cross` and, for half spaces, `zf_half`.
 ///
 /// # Errors
-/// `Request` for settings that make no sense.
-pub fn source(job: &Job, plan: &Plan, runtime: Runtime) -> Result<String> {
+/// `Internal` for a job that is no matrix.
+pub fn source(job: &Job, work: &Matrix, precision: Precision, runtime: Runtime, rows: Residency) -> Result<String> {
     let root = match job.folds.as_slice() {
         [Fold::Dense(f)] => f.root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
-    let triangle = if job.space.is_half() { Some(Placing::of(plan)?) } else { None };
-    let named = [Some(("zf_cross", Placing::CROSS)), triangle.map(|placing| ("zf_half", placing))];
-    let mut source = header(runtime) + &rows::panels(job, rows::is_streamed(plan));
-    if let Some(half) = half(plan) {
-        source += matrix::functions();
-        for (name, placing) in named.into_iter().flatten() {
-            source += &matrix::kernel(name, job, root, half, by_block(placing)?, is_mirrored(job));
-        }
-    } else if is_blocked(job, plan) {
-        let whole = shape(job, plan, runtime)?;
-        for (name, map) in named.into_iter().flatten() {
-            source += &text::kernel(name, job, root, &Shape { map: by_block(map)?, ..whole });
-        }
-    } else {
-        for (name, placing) in named.into_iter().flatten() {
-            source += &cells::kernel(name, job, root, plan.precision, placing, is_mirrored(job));
-        }
+    let named = [Some(("zf_cross", Placing::CROSS)), work.triangle.map(|placing| ("zf_half", placing))];
+    let mut source = header(runtime) + &rows::panels(job, rows);
+    if let matrix::Kernel::Products(_) = work.kernel {
+        source += products::functions();
+    }
+    for (name, map) in named.into_iter().flatten() {
+        source += &match work.kernel {
+            matrix::Kernel::Products(half) => products::kernel(name, job, root, half, map, is_mirrored(job)),
+            matrix::Kernel::Blocks(shape) => text::kernel(name, job, root, &Shape { map, ..shape }),
+            matrix::Kernel::Pairs => cells::kernel(name, job, root, precision, map, is_mirrored(job)),
+        };
     }
     Ok(source)
 }
 
 impl<'j> Dense<'j> {
-    /// Compiles the kernels of `job`; none where it does not fit.
+    /// Compiles the kernels of `work`.
     ///
     /// # Errors
-    /// Those of the device and of the settings.
-    pub fn load(job: &'j Job, plan: &Plan, device: &Device) -> Result<Option<Self>> {
-        if !is_dense(job) || plan.choices.device_family == Some(DeviceFamily::Values) {
-            return Ok(None);
-        }
-        let runtime = device.facts.runtime;
-        let source = source(job, plan, runtime)?;
-        let half = half(plan);
-        let (side, threads) = match is_blocked(job, plan) {
-            _ if half.is_some() => (matrix::TILE, matrix::THREADS),
-            true => (text::TILE, shape(job, plan, runtime)?.threads()),
-            false => (cells::TILE, cells::THREADS),
+    /// Those of the device.
+    pub fn load(job: &'j Job, work: &Matrix, precision: Precision, rows: Residency, device: &Device) -> Result<Self> {
+        let source = source(job, work, precision, device.facts.runtime, rows)?;
+        let (half, threads) = match work.kernel {
+            matrix::Kernel::Products(half) => (Some(half), products::THREADS),
+            matrix::Kernel::Blocks(shape) => (None, shape.threads()),
+            matrix::Kernel::Pairs => (None, cells::THREADS),
         };
-        let names = if job.space.is_half() { &["zf_cross", "zf_half"][..] } else { &["zf_cross"] };
+        let side = work.kernel.side();
+        let names = if work.triangle.is_some() { &["zf_cross", "zf_half"][..] } else { &["zf_cross"] };
         let mut kernels = device.compile(&source, names)?.into_iter();
         let mut pass = |placing: Placing| {
             let side = if placing.by_thread { 1 } else { side };
             kernels.next().map(|kernel| Pass { kernel, placing, side, threads, table: Mutex::new(None) })
         };
         let cross = pass(Placing::CROSS).ok_or_else(|| Error::internal("no kernel was compiled"))?;
-        let triangle = if job.space.is_half() { pass(Placing::of(plan)?) } else { None };
-        Ok(Some(Dense { job, precision: plan.precision, half, cross, triangle }))
+        let triangle = work.triangle.and_then(pass);
+        Ok(Dense { job, precision, half, cross, triangle })
     }
     /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
     ///

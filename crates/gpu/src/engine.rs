@@ -1,18 +1,19 @@
 //! Runs tiles on a device.
 
 use crate::dense::{self, Dense};
-use crate::emit::{self, values};
+use crate::emit::values;
 use crate::host::Host;
 use crate::points::{self, Points};
-use crate::rows;
 use crate::rows::{Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
 use std::ops::Range;
 use std::sync::Mutex;
-use zipfold_core::fold::{BLOCK, Fold, Value};
+use zipfold_core::fold::{BLOCK, Value};
 use zipfold_core::{Blame, Error, Job, Precision, Result};
-use zipfold_plan::device::{Facts, Runtime};
+use zipfold_plan::device::matrix::{self, Matrix};
+use zipfold_plan::device::{Facts, OnDevice, Runtime, Work};
 use zipfold_plan::executor::{self, Executor, Folded, Nowhere, Sink, Stop};
+use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
 
 /// Numbers that devices compute.
@@ -99,33 +100,33 @@ impl<'j> Engine<'j> {
                 Error::request(format!("{} rows", job.space.n.max(job.space.m))).limit("2147483647 rows on a device");
             return Err(e.remedy("--device cpu, or smaller shares of the rows"));
         }
-        let on_device = points::folds(job);
-        // Sweeps choose their precision themselves, from the ranges of wide rows.
-        let precision = if on_device { Precision::F64 } else { plan.precision };
-        let half = dense::half(plan);
-        let narrow = (precision == Precision::F32 && half.is_none()) || on_device;
-        let wide = precision == Precision::F64;
-        check_double(&device.facts, precision)?;
-        let rows = Rows::load(job, plan, &device, Kinds { wide, narrow, half })?;
-        let family = if let Some(dense) = Dense::load(job, plan, &device)? {
-            Family::Dense(Box::new(dense))
-        } else if let Some(points) = Points::load(job, plan, &device, rows.ranges())? {
-            Family::Points(Box::new(points))
-        } else {
-            Self::values(job, plan, &device)?
+        let Some(OnDevice { rows, work }) = &plan.device else {
+            return Err(Error::internal("a plan for the host on a device"));
         };
-        Ok(Engine { job, device, precision, rows, family, turn: Mutex::new(()) })
+        let folds = matches!(work, Work::Sweeps(_));
+        // Filters decide in single precision what they can, in double precision the rest.
+        let precision = if folds { Precision::F64 } else { plan.precision };
+        let half = match work {
+            Work::Matrix(Matrix { kernel: matrix::Kernel::Products(half), .. }) => Some(*half),
+            _ => None,
+        };
+        let narrow = (precision == Precision::F32 && half.is_none()) || folds;
+        check_double(&device.facts, precision)?;
+        let kinds = Kinds { wide: precision == Precision::F64, narrow, half };
+        let held = Rows::load(job, *rows, &device, kinds)?;
+        let family = match work {
+            Work::Matrix(work) => Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?)),
+            Work::Sweeps(sweeps) => Family::Points(Box::new(Points::load(job, sweeps, *rows, &device)?)),
+            Work::Values => Self::values(job, precision, *rows, &device)?,
+        };
+        Ok(Engine { job, device, precision, rows: held, family, turn: Mutex::new(()) })
     }
-    fn values(job: &Job, plan: &Plan, device: &Device) -> Result<Family<'j>> {
+    fn values(job: &Job, precision: Precision, rows: Residency, device: &Device) -> Result<Family<'j>> {
         let low = &job.low;
-        let source = values::source(job, plan.precision, device.facts.runtime, rows::is_streamed(plan));
+        let source = values::source(job, precision, device.facts.runtime, rows);
         let mut kernels = device.compile(&source, &["zf_values"])?;
         let kernel = kernels.pop().ok_or_else(|| Error::internal("no kernel was compiled"))?;
         Ok(Family::Values(kernel, (0..low.formula.roots.len()).map(|r| low.formula.width(r, low.dim)).sum()))
-    }
-    /// Whether `job` is folded on the device; otherwise the device computes values and the host folds them.
-    pub fn folds_on_device(job: &Job) -> bool {
-        points::folds(job) || job.folds.iter().all(Fold::is_dense)
     }
     /// The facts of the device.
     pub fn facts(&self) -> &Facts {
@@ -272,21 +273,26 @@ pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
     Err(e.at("--device").remedy("--precision f32 for a matrix, or --device cpu"))
 }
 
-/// The kernels for `job`, readable and compilable by themselves: names of families and sources. Needs no device.
+/// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and sources. Needs no device.
 ///
 /// # Errors
-/// `Request` for settings that make no sense.
+/// `Internal` for a plan for the host.
 pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, String)>> {
-    if dense::is_dense(job) {
-        return Ok(vec![("dense".into(), dense::source(job, plan, runtime)?)]);
+    let Some(OnDevice { rows, work }) = &plan.device else {
+        return Err(Error::internal("a plan for the host on a device"));
+    };
+    let one = |name: &str, source| Ok(vec![(name.to_string(), source)]);
+    match work {
+        Work::Matrix(work) => one("dense", dense::source(job, work, plan.precision, runtime, *rows)?),
+        Work::Values => one("values", values::source(job, plan.precision, runtime, *rows)),
+        Work::Sweeps(sweeps) => {
+            let made = sweeps.passes.iter().map(|shape| {
+                let source = points::source(job, sweeps, shape, runtime, *rows)?;
+                Ok((format!("points, anchors {:?}", shape.anchor), source))
+            });
+            made.collect()
+        }
     }
-    if points::folds(job) {
-        let ranges = Some(rows::data_ranges(job));
-        let made = points::sources(job, plan, runtime, ranges.as_ref())?;
-        let name = |shape: &emit::sweep::Shape| format!("points, anchors {:?}", shape.anchor);
-        return Ok(made.into_iter().map(|(shape, source)| (name(&shape), source)).collect());
-    }
-    Ok(vec![("values".into(), values::source(job, plan.precision, runtime, rows::is_streamed(plan)))])
 }
 
 /// The numbers of all roots of `job` for all cells, in double precision: by part, then row-major. For tests of generated code.
@@ -294,7 +300,7 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 /// # Errors
 /// Those of the device.
 pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
-    let source = values::source(job, Precision::F64, device.facts.runtime, false);
+    let source = values::source(job, Precision::F64, device.facts.runtime, Residency::Held);
     let kernels = device.compile(&source, &["zf_values"])?;
     let loaded = Loaded::all(job, device, Kinds { wide: true, narrow: false, half: None })?;
     let (n, m) = (job.space.n, job.space.m);

@@ -1,10 +1,10 @@
 //! Matches of joins on their way home.
 
-use crate::emit::dense::TILE;
 use crate::points::{Launch, NONE, PAGE};
 use crate::runtime::{Arg, Kernel, Memory};
 use zipfold_core::fold::{Select, SelectState, Tally};
 use zipfold_core::{Error, Result};
+use zipfold_plan::device::matrix::TILE;
 
 impl Launch<'_> {
     /// The direct output buffer of the two-body paper: drained, and the kernel started again, until all blocks are done.

@@ -1,6 +1,5 @@
 //! The rows of a job on a device: all of them, or those of one tile at a time where they do not fit.
 
-use crate::bound::{Ranges, joined, ranges};
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
 use crate::pack::{PANEL, pack_halves, pack_panels};
@@ -8,9 +7,10 @@ use crate::runtime::{Arg, Device, Mark, Memory, as_bytes};
 use std::ops::Range;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result};
+use zipfold_plan::Tile;
+use zipfold_plan::device::rounding::{Ranges, joined, ranges};
 use zipfold_plan::half::Half;
 use zipfold_plan::overrides::Residency;
-use zipfold_plan::{Plan, Tile};
 
 /// Precisions that kernels read.
 #[derive(Clone, Copy, Debug)]
@@ -134,15 +134,10 @@ impl Loaded {
     }
 }
 
-/// Whether the rows of one tile at a time are on the device.
-pub fn is_streamed(plan: &Plan) -> bool {
-    plan.choices.device_rows == Some(Residency::Streamed)
-}
-
 /// Where kernels find the panel of a row: counted from the first one that is held.
-pub fn panels(job: &Job, streamed: bool) -> String {
+pub fn panels(job: &Job, rows: Residency) -> String {
     let constants: usize = job.low.constants.iter().map(Vec::len).sum();
-    let first = |at: usize| if streamed { format!(" - (zf_u32)c[{at}]") } else { String::new() };
+    let first = |at: usize| if rows == Residency::Streamed { format!(" - (zf_u32)c[{at}]") } else { String::new() };
     format!(
         "#define ZF_PANEL_X(row) ((row) / 128u{})\n#define ZF_PANEL_Y(row) ((row) / 128u{})\n",
         first(constants),
@@ -156,7 +151,6 @@ pub struct Rows<'j> {
     kinds: Kinds,
     /// All rows, where they are held.
     held: Option<Loaded>,
-    ranges: Option<[Ranges; 2]>,
 }
 
 /// The rows of a tile.
@@ -181,15 +175,13 @@ impl<'j> Rows<'j> {
     /// Loads the rows of `job`, or prepares to load those of tiles.
     ///
     /// # Errors
-    /// Those of the device, `Request` for a choice that makes no sense.
-    pub fn load(job: &'j Job, plan: &Plan, device: &Device, kinds: Kinds) -> Result<Self> {
-        let held = if is_streamed(plan) { None } else { Some(Loaded::all(job, device, kinds)?) };
-        let ranges = (kinds.wide && kinds.narrow).then(|| data_ranges(job));
-        Ok(Rows { job, kinds, held, ranges })
-    }
-    /// Ranges of the rows, where filters want them.
-    pub fn ranges(&self) -> Option<&[Ranges; 2]> {
-        self.ranges.as_ref()
+    /// Those of the device.
+    pub fn load(job: &'j Job, rows: Residency, device: &Device, kinds: Kinds) -> Result<Self> {
+        let held = match rows {
+            Residency::Streamed => None,
+            Residency::Held => Some(Loaded::all(job, device, kinds)?),
+        };
+        Ok(Rows { job, kinds, held })
     }
     /// The rows of `tile` on `device`.
     ///
@@ -249,9 +241,12 @@ impl<'j> Rows<'j> {
 /// Rows whose ranges are found at a time.
 const AT_A_TIME: usize = 1 << 16;
 
-/// Ranges of the rows of both sides, for filters.
-pub fn data_ranges(job: &Job) -> [Ranges; 2] {
-    [(Side::X, &job.x), (Side::Y, job.other())].map(|(side, table)| {
+/// Ranges of the rows of both sides, where the planner of a device wants them: for folds of its own.
+pub fn data_ranges(job: &Job) -> Option<[Ranges; 2]> {
+    if !zipfold_plan::device::folds(job) {
+        return None;
+    }
+    let of_sides = [(Side::X, &job.x), (Side::Y, job.other())].map(|(side, table)| {
         let of = |from: usize| {
             let panels = from / PANEL..(from + AT_A_TIME).min(table.rows()).div_ceil(PANEL);
             ranges(&pack_panels(&job.low, table, side, Precision::F64, panels).wide, &job.low, side)
@@ -259,5 +254,6 @@ pub fn data_ranges(job: &Job) -> [Ranges; 2] {
         let empty = || vec![None; width(&job.low, side as usize)];
         let parts = (0..table.rows()).step_by(AT_A_TIME).map(of);
         parts.reduce(|a, b| joined(&a, &b)).unwrap_or_else(empty)
-    })
+    });
+    Some(of_sides)
 }

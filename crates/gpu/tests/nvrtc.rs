@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Cells, Data, Precision, Table, describe};
+use zipfold_gpu::rows::data_ranges;
 use zipfold_gpu::runtime::nvrtc;
-use zipfold_gpu::{Runtime, engine};
-use zipfold_plan::{Machine, choose};
+use zipfold_gpu::{Facts, Runtime, engine};
+use zipfold_plan::{Machine, Overrides, choose, device};
 
 const PAIRS: [(&str, usize); 11] = [
     ("euclidean(x, y)", 3),
@@ -96,8 +97,11 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                 for input in ["f32", "f16", "bf16"].into_iter().take(if half { 3 } else { 1 }) {
                     // Single precision for one architecture, the others in turn.
                     let arch = if single && input == "f32" { 90 } else { [80, 100][(at + f) % 2] };
-                    let mut plan = choose(&job, &Machine::default(), &Default::default()).unwrap();
-                    plan.choices.set("dense.input", input).unwrap();
+                    let overrides =
+                        if half { Overrides::read([("dense.input", input)]).unwrap() } else { Overrides::default() };
+                    let plan = choose(&job, &Machine::default(), &overrides).unwrap();
+                    let (facts, ranges) = (Facts::described(Runtime::Cuda), data_ranges(&job));
+                    let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
                     for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
                         out.push((format!("{pair} {fold} {name} {precision:?} {input}"), arch, source));
                     }

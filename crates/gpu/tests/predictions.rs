@@ -17,8 +17,8 @@ fn predicted(work: &works::Work) -> f64 {
     let overrides = Overrides::read(pairs).unwrap();
     let facts = Facts::described(Runtime::Cuda);
     let plan = choose(&job, &Machine::default(), &overrides).unwrap();
-    let plan = device::plan_for(&job, plan, &facts, &overrides).unwrap();
-    device::kernel_seconds(&job, &facts, &plan)
+    let plan = device::plan_for(&job, plan, &facts, &overrides, None).unwrap();
+    device::kernel_seconds(&job, &facts, plan.cells, &plan.device.unwrap().work)
 }
 
 /// The text of `"key":…` in a line of JSON, up to a comma or brace.

@@ -1,6 +1,7 @@
 //! The choice of a plan: tile sides from caches and folds, precision, predicted time.
 
 use crate::cost::{self, Term, Work};
+use crate::device::OnDevice;
 use crate::machine::{Isa, Machine};
 use crate::order::Order;
 use crate::overrides::{Family, Overrides};
@@ -52,8 +53,8 @@ pub struct Plan {
     pub prune: Prune,
     /// Why each choice was made.
     pub reasons: Vec<String>,
-    /// Choices made by hand.
-    pub choices: Overrides,
+    /// What a device runs, where the plan is for one.
+    pub device: Option<OnDevice>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<String>,
 }
@@ -140,7 +141,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
         terms,
         prune,
         reasons,
-        choices: overrides.clone(),
+        device: None,
         warnings,
     })
 }

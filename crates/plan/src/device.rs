@@ -1,16 +1,26 @@
 //! Facts of a device, and the plan for it.
 
+pub mod maps;
+pub mod matrix;
+pub mod rounding;
+pub mod sweeps;
+
+use matrix::Matrix;
+use rounding::Ranges;
+use sweeps::Sweeps;
+
 use crate::choose::Plan;
 use crate::half;
 pub use crate::kernels::kernel_seconds;
-use crate::kernels::takes_tiles;
-use crate::overrides::{DenseInput, DeviceFamily, Diagonal, Overrides, Placed, Residency, TriangleMap};
+use crate::overrides::{DeviceFamily, Overrides, Residency};
 use crate::prune::Prune;
-use crate::sweep::{Work, sweep, width};
+use crate::sweep::width;
 use crate::tiles::{Tile, Tiling};
+use serde::{Serialize, Serializer};
+use std::fmt;
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Binary, Node, Unary};
-use zipfold_core::{Job, Result};
+use zipfold_core::{Error, Job, Precision, Result};
 
 /// The runtime that drives a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,29 +115,103 @@ impl Facts {
     }
 }
 
+/// What a device does for a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnDevice {
+    /// Where its rows lie.
+    pub rows: Residency,
+    /// Its kernels.
+    pub work: Work,
+}
+
+/// The work of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// It computes one matrix.
+    Matrix(Matrix),
+    /// It folds.
+    Sweeps(Sweeps),
+    /// It computes values, the host folds them.
+    Values,
+}
+
+/// For people: `register-blocked tiles`.
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Work::Matrix(Matrix { kernel: matrix::Kernel::Products(_), .. }) => "matrix units",
+            Work::Matrix(Matrix { kernel: matrix::Kernel::Blocks(_), .. }) => "register-blocked tiles",
+            Work::Matrix(Matrix { kernel: matrix::Kernel::Pairs, .. }) => "a thread a pair",
+            Work::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
+                (true, true) => "register-blocked tiles, single precision where it can decide",
+                (true, false) => "register-blocked tiles",
+                (false, true) => "a sweep, single precision where it can decide",
+                (false, false) => "a sweep",
+            },
+            Work::Values => "values that the host folds",
+        })
+    }
+}
+
+impl Serialize for OnDevice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.work)
+    }
+}
+
+/// Numbers of 16 bytes, the longest load.
+fn longest(precision: Precision) -> usize {
+    16 / precision.bytes()
+}
+
+/// Numbers of a load: the longest, or what the choice `load.vector` asks for.
+///
+/// # Errors
+/// `Request` for loads of more than 16 bytes.
+pub(crate) fn load_width(precision: Precision, overrides: &Overrides) -> Result<usize> {
+    let most = longest(precision);
+    let numbers = overrides.load_vector.map_or(most, |numbers| numbers.get());
+    if numbers <= most {
+        return Ok(numbers);
+    }
+    let e = Error::request(format!("no loads of {numbers} numbers of double precision")).at("--set load.vector");
+    Err(e.limit("16 bytes").remedy("1 or 2"))
+}
+
 /// Turns a plan for the host into one for the device `facts`: large tiles, so that launches are few.
+///
+/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a filter serves.
 ///
 /// # Errors
 /// `Request` for choices that make no sense.
-pub fn plan_for(job: &Job, host: Plan, facts: &Facts, overrides: &Overrides) -> Result<Plan> {
+pub fn plan_for(
+    job: &Job,
+    host: Plan,
+    facts: &Facts,
+    overrides: &Overrides,
+    ranges: Option<&[Ranges; 2]>,
+) -> Result<Plan> {
     let mut plan = host;
     plan.backend = facts.id();
     // Devices sweep all pairs; the host, should it take over, must walk the same cells.
     plan.prune = Prune::default();
-    let streamed = streams(job, facts, &plan.choices);
-    if streamed {
-        plan.choices.device_rows = Some(Residency::Streamed);
+    plan.strategies.retain(|strategy| !strategy.is_pruned());
+    let rows = residency(job, facts, overrides);
+    if rows == Residency::Streamed {
         plan.reasons.push("the rows of one tile at a time are on the device".into());
     }
-    if let Some(half) = half::input(job, overrides)? {
+    let half = half::input(job, overrides)?;
+    if let Some(half) = half {
         let how =
             if overrides.dense_input.is_some() { "asked for: numbers are rounded" } else { "every number is one" };
         plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()));
-        plan.choices.dense_input = Some(match half {
-            half::Half::F16 => DenseInput::F16,
-            half::Half::Bf16 => DenseInput::Bf16,
-        });
     }
+    let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
+    let work = match matrix {
+        Some(matrix) => Work::Matrix(matrix),
+        None if overrides.device_family == Some(DeviceFamily::Values) => Work::Values,
+        None => Sweeps::choose(job, facts.runtime, overrides, ranges)?.map_or(Work::Values, Work::Sweeps),
+    };
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, overrides);
     }
@@ -141,9 +225,9 @@ pub fn plan_for(job: &Job, host: Plan, facts: &Facts, overrides: &Overrides) -> 
         plan.tiles_per_unit = plan.tiles.clamp(1, TOGETHER);
     }
     plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
-    let why = reasons(job, &plan);
-    plan.reasons.extend(why);
-    predict(job, facts, &mut plan);
+    plan.reasons.extend(reasons(job, &plan, &work));
+    predict(job, facts, &work, &mut plan);
+    plan.device = Some(OnDevice { rows, work });
     Ok(plan)
 }
 
@@ -193,67 +277,43 @@ fn row_bytes(job: &Job) -> u64 {
     12 * (width(job, 0) + width(job, 1)) as u64
 }
 
-/// Whether the rows take more than half of the device's memory, or are asked to come tile by tile.
-fn streams(job: &Job, facts: &Facts, choices: &Overrides) -> bool {
-    match choices.device_rows {
-        Some(asked) => asked == Residency::Streamed,
-        None => row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64) > facts.memory / 2,
-    }
+/// Where the rows lie: in the device's memory, unless they take more than half of it.
+fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
+    let bytes = row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64);
+    let fits = bytes <= facts.memory / 2;
+    overrides.device_rows.unwrap_or(if fits { Residency::Held } else { Residency::Streamed })
 }
 
 /// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
-fn reasons(job: &Job, plan: &Plan) -> Vec<String> {
-    let loads =
-        plan.choices.load_vector.map_or("loads of 16 bytes".into(), |v| format!("loads of {} numbers", v.get()));
-    if !is_dense(job) {
-        let widest = width(job, 0).max(width(job, 1));
-        let leaf = match takes_tiles(job, plan) {
-            true => "rows too wide for registers: cells of register-blocked tiles go straight to the fold",
-            false => sweep(Work::of(job), widest, job.precision).reason,
-        };
-        let mut out = vec![leaf.into(), loads];
-        if plan.choices.tile_diagonal == Some(Diagonal::Balanced) {
-            out.push("the pairs of a block's own rows are shared evenly by its threads".into());
+fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
+    let loads = |numbers: usize| format!("loads of {numbers} numbers");
+    match work {
+        Work::Values => vec![],
+        Work::Sweeps(sweeps) => {
+            let mut out = vec![sweeps.reason.to_string()];
+            out.extend(sweeps.passes.first().map(|pass| loads(pass.load)));
+            if sweeps.passes.iter().any(|pass| pass.balanced) {
+                out.push("the pairs of a block's own rows are shared evenly by its threads".into());
+            }
+            out
         }
-        return out;
+        Work::Matrix(matrix) => {
+            let load = if let matrix::Kernel::Blocks(shape) = matrix.kernel { Some(loads(shape.load)) } else { None };
+            let map = matrix.triangle.map(|placing| {
+                let rows = job.space.n.min(plan.tiling.rows);
+                let side = if placing.by_thread { 1 } else { matrix.kernel.side() };
+                let across = rows.div_ceil(side) as u64;
+                let useful = across * (across + 1) / 2;
+                let grids = placing.grids(across as u32);
+                let started: u64 = grids.iter().map(|(x, y, _)| u64::from(*x) * u64::from(*y)).sum();
+                let useful =
+                    if placing.by_thread { useful.div_ceil(u64::from(maps::SIDE * maps::SIDE)) } else { useful };
+                let idle = started.saturating_sub(useful);
+                format!("triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing", placing.map.name())
+            });
+            map.into_iter().chain(load).collect()
+        }
     }
-    if !job.space.is_half() {
-        return vec![loads];
-    }
-    let map = plan.choices.tile_map.unwrap_or(TriangleMap::Rb);
-    let by_thread = plan.choices.tile_by == Some(Placed::Thread);
-    let rows = job.space.n.min(plan.tiling.rows);
-    // Tiles of 128 cells where slices of components are reused, of 32 elsewhere.
-    let cells = plan.choices.device_family == Some(DeviceFamily::Cells);
-    let side = if job.low.dim >= 8 && !cells { 128 } else { 32 };
-    let across = if by_thread { rows } else { rows.div_ceil(side) };
-    let (started, useful) = blocks(map, across as u64, by_thread);
-    let idle = started - useful;
-    vec![format!("triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing", map.name()), loads]
-}
-
-/// Threads along a side of a block that find their cells themselves.
-const SIDE: u64 = 16;
-
-/// Blocks that a triangle map starts for `n` rows, and how many of them have something to do. By thread a row is one of
-/// cells, and the useful blocks are those that the cells would fill.
-pub fn blocks(map: TriangleMap, n: u64, by_thread: bool) -> (u64, u64) {
-    let useful = n * (n + 1) / 2;
-    let count = |x: u64, y: u64| if by_thread { x.div_ceil(SIDE) * y.div_ceil(SIDE) } else { x * y };
-    let started = match map {
-        TriangleMap::Bb => count(n, n),
-        TriangleMap::Ltm | TriangleMap::Utm => {
-            let side = (useful as f64).sqrt().ceil() as u64;
-            count(side, useful.div_ceil(side.max(1)))
-        }
-        TriangleMap::Rec => {
-            let levels = (0..63).map(|l| 1u64 << l).take_while(|side| *side < n);
-            count(n, 1) + levels.map(|side| count(n.div_ceil(2 * side) * side, side)).sum::<u64>()
-        }
-        TriangleMap::Rb if n.is_multiple_of(2) => count(n / 2, n + 1),
-        TriangleMap::Rb => count(n.div_ceil(2), n),
-    };
-    (started, if by_thread { useful.div_ceil(SIDE * SIDE) } else { useful })
 }
 
 /// Bytes a second from a device into ordinary memory of the host.
@@ -308,10 +368,10 @@ pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
 }
 
 /// Predicts the seconds of kernels and of bringing dense results home.
-fn predict(job: &Job, facts: &Facts, plan: &mut Plan) {
+fn predict(job: &Job, facts: &Facts, work: &Work, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;
-    let compute = kernel_seconds(job, facts, plan);
+    let compute = kernel_seconds(job, facts, plan.cells, work);
     let dense = |f: &Fold| crate::choose::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     // Values of double precision come home, one thread folds them.
@@ -372,7 +432,8 @@ mod tests {
             Machine { threads: 16, isa: Isa::Avx512, executable: true, memory: 1 << 37, ..Machine::default() };
         let overrides = Overrides::read([("prune", "off")]).unwrap();
         let here = crate::choose(&job, &machine, &overrides).unwrap();
-        let there = plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Overrides::default()).unwrap();
+        let there =
+            plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Overrides::default(), None).unwrap();
         (job, here, there)
     }
 

@@ -26,6 +26,9 @@ pub trait Executor: Send + Sync {
     }
 }
 
+/// Why an executor does not load: what the plan could not see in the rows.
+pub type Declined = &'static str;
+
 /// What tiles fold to.
 #[derive(Clone, Debug)]
 pub struct Folded {

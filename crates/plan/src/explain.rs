@@ -118,7 +118,8 @@ fn pairs(job: &Job, plan: &Plan) -> String {
 
 /// What runs, and what would run where that does not load.
 fn ways(plan: &Plan) -> String {
-    plan.strategies.iter().map(ToString::to_string).collect::<Vec<_>>().join("; else ")
+    let device = plan.device.iter().map(|on| format!("on {} {}", plan.backend, on.work));
+    device.chain(plan.strategies.iter().map(ToString::to_string)).collect::<Vec<_>>().join("; else ")
 }
 
 /// `on cpu, 2 threads, avx512, double precision`.
@@ -128,7 +129,8 @@ fn computes(plan: &Plan) -> String {
         Precision::F64 => "double precision",
     };
     if plan.backend != "cpu" {
-        return format!("on {}, {precision}", plan.backend);
+        let how = plan.device.as_ref().map_or_else(String::new, |on| format!(", by {}", on.work));
+        return format!("on {}, {precision}{how}", plan.backend);
     }
     let threads = if plan.threads == 1 { "1 thread".into() } else { format!("{} threads", plan.threads) };
     let how = plan.strategy().filter(|s| !s.is_pruned()).map_or_else(String::new, |s| format!(", by {s}"));

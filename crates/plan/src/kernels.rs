@@ -1,10 +1,10 @@
 //! Predicted seconds of device kernels: operations a cell by family and fold. The constants are rates of one NVIDIA H200
 //! (`bench/records`), as single-precision operations of a lane, so that they scale with units and clock.
 
-use crate::choose::Plan;
-use crate::device::Facts;
-use crate::overrides::{Bins, DenseInput, Filter, FoldTiles, SelectOutput};
-use crate::sweep::{Counters, FEW, HELD, WIDE, Work, counters, is_wide, tiles, width};
+use crate::device::matrix::{Kernel, Matrix};
+use crate::device::sweeps::Sweeps;
+use crate::device::{self, Facts};
+use crate::sweep::{FEW, HELD, WIDE, Work, width};
 use zipfold_core::fold::{Fold, RowOp, SelectKind};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 use zipfold_core::{Job, Precision};
@@ -30,25 +30,26 @@ const SLICE: usize = 16;
 const BESIDE: f64 = 1.8e-4;
 
 /// Predicted seconds of the kernels alone.
-pub fn kernel_seconds(job: &Job, facts: &Facts, plan: &Plan) -> f64 {
+pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work) -> f64 {
     let lanes = if job.precision == Precision::F32 { LANES } else { LANES / 2.0 };
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
+    let tiled = matches!(work, device::Work::Sweeps(sweeps) if sweeps.is_tiled());
     let cell = match job.folds.first() {
-        Some(Fold::Dense(_)) => matrix_operations(job, plan),
-        _ if takes_tiles(job, plan) => tiled_operations(job),
-        _ => sweep_operations(job, plan),
+        Some(Fold::Dense(_)) => matrix_operations(job, work),
+        _ if tiled => tiled_operations(job),
+        _ => sweep_operations(job, work),
     };
-    let lists: f64 = job.folds.iter().map(|f| list_cycles(f, job, facts, takes_tiles(job, plan))).sum();
+    let lists: f64 = job.folds.iter().map(|f| list_cycles(f, job, facts, tiled)).sum();
     let beside = if job.folds.iter().any(Fold::is_dense) { 0.0 } else { BESIDE };
-    (plan.cells as f64 * cell / lanes + lists) / cycles + beside
+    (cells as f64 * cell / lanes + lists) / cycles + beside
 }
 
 /// Operations of a cell of a matrix.
-fn matrix_operations(job: &Job, plan: &Plan) -> f64 {
+fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
     let mirrored = job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space));
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
-    if plan.choices.dense_input.is_some_and(|v| v != DenseInput::F32) {
+    if matches!(work, device::Work::Matrix(Matrix { kernel: Kernel::Products(_), .. })) {
         return job.low.dim as f64 / MATRIX + single * BEHIND + write;
     }
     pair_operations(job) / TILED + single + write
@@ -71,7 +72,7 @@ fn tiled_operations(job: &Job) -> f64 {
 }
 
 /// Operations of a cell of a sweep.
-fn sweep_operations(job: &Job, plan: &Plan) -> f64 {
+fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
     let widest = width(job, 0).max(width(job, 1));
     let dim = job.low.dim as f64;
     let pair = match widest {
@@ -80,7 +81,7 @@ fn sweep_operations(job: &Job, plan: &Plan) -> f64 {
         w if w > WIDE => pair_operations(job) + dim,
         _ => pair_operations(job),
     };
-    let fold: f64 = job.folds.iter().map(|f| fold_operations(f, plan, widest)).sum();
+    let fold: f64 = job.folds.iter().map(|f| fold_operations(f, work, widest)).sum();
     pair + job.low.operations().1 as f64 + fold
 }
 
@@ -91,15 +92,6 @@ fn far(folds: &[Fold]) -> f64 {
         Some(Fold::Select(_)) => 10.0,
         _ => 6.6,
     }
-}
-
-/// Whether cells come from register-blocked tiles, as far as the plan can see: rows too wide for a sweep.
-pub fn takes_tiles(job: &Job, plan: &Plan) -> bool {
-    let choices = &plan.choices;
-    let off = choices.fold_tiles == Some(FoldTiles::Sweep) || choices.filter == Some(Filter::Off);
-    let wide = is_wide(job) || choices.fold_tiles == Some(FoldTiles::Dense);
-    let counted = choices.select_output == Some(SelectOutput::Count);
-    wide && tiles(job) && job.precision == Precision::F32 && !off && !counted
 }
 
 /// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once in single precision, and a
@@ -130,14 +122,18 @@ fn is_product(job: &Job, body: Id) -> bool {
 }
 
 /// Operations of a fold for every cell of a sweep, the sweep's own among them.
-fn fold_operations(fold: &Fold, plan: &Plan, widest: usize) -> f64 {
+fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
+    let sweeps = if let device::Work::Sweeps(sweeps) = work { Some(sweeps) } else { None };
+    let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
     match fold {
-        Fold::Histogram(h) if is_global(h.cells(), plan) => 770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64),
-        Fold::Histogram(h) if plan.choices.filter == Some(Filter::Off) => 125.0 * h.axes.len() as f64,
-        Fold::Histogram(h) if plan.choices.bins == Some(Bins::Fast) => 10.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
+            770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
+        }
+        Fold::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => 125.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
         // Two passes.
-        Fold::Select(_) if plan.choices.select_output == Some(SelectOutput::Count) => 18.0,
+        Fold::Select(_) if is(|s| s.counts_first) => 18.0,
         // Threads of a block wait for each other before every few cells.
         Fold::Select(_) if widest > WIDE => 65.0,
         Fold::Select(_) => 10.0,
@@ -147,12 +143,6 @@ fn fold_operations(fold: &Fold, plan: &Plan, widest: usize) -> f64 {
         Fold::Rows(_) | Fold::Nearest(_) => 5.5,
         _ => 1.0,
     }
-}
-
-/// Whether counters are in device memory, where increments of one place wait for each other.
-fn is_global(cells: usize, plan: &Plan) -> bool {
-    let asked = plan.choices.hist_copies.is_some_and(|copies| copies.get() == 0);
-    asked || matches!(counters(cells, true), Counters::Global)
 }
 
 /// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the k best with probability k / n.

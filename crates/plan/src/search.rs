@@ -50,7 +50,8 @@ impl Search {
             Fold::Extremes(f) if f.roots.len() == 1 && alone(job, f.roots[0]) => {
                 (roots[f.roots[0]], Question::Extremes)
             }
-            _ => return None,
+            Fold::Nearest(_) | Fold::Select(_) | Fold::Extremes(_) => return None,
+            Fold::Dense(_) | Fold::Rows(_) | Fold::Histogram(_) | Fold::Top(_) => return None,
         };
         let (norm, terms) = patterns.norm(id)?;
         let periodic = terms.iter().filter(|t| t.period.is_some()).count();

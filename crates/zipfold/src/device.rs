@@ -75,7 +75,7 @@ fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Resu
         plan.reasons.push(format!("on the host: {why}"));
         return Ok((plan, None));
     }
-    let plan = device::plan_for(job, plan, &opened.facts, &options.overrides)?;
+    let plan = device::plan_for(job, plan, &opened.facts, &options.overrides, gpu::rows::data_ranges(job).as_ref())?;
     Ok((plan, Some(opened)))
 }
 
@@ -104,7 +104,7 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     if job.holes {
         return Some("weights that are missing leave out pairs");
     }
-    let exact = gpu::emit::pair::is_exact(&job.low);
+    let exact = device::rounding::is_exact(&job.low);
     let must = job.folds.iter().any(decides) || job.near_root.is_some();
     (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")
 }
@@ -124,7 +124,7 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
         return Ok(None);
     }
     let Some(facts) = first(driver) else { return Ok(None) };
-    let there = device::plan_for(job, plan.clone(), &facts, &options.overrides)?;
+    let there = device::plan_for(job, plan.clone(), &facts, &options.overrides, None)?;
     let (here, far) = (plan.seconds, device::whole_seconds(job, &there));
     plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()));
     if !device::is_faster(job, &there, plan) {

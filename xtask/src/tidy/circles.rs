@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEFT: &[(&str, usize)] = &[
     ("crates/cli", 12),
     ("crates/core", 14),
-    ("crates/cpu", 26),
-    ("crates/gpu", 10),
-    ("crates/plan", 22),
+    ("crates/cpu", 20),
+    ("crates/gpu", 9),
+    ("crates/plan", 21),
     ("crates/zipfold", 5),
 ];
 

@@ -1,68 +1,25 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
+use super::code::{code_for, compiled};
 use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
-use super::points::Counted;
-use super::program::{Program, compile};
-use super::prune::{Boxes, Meshes, Near, Nearby};
+use super::program::compile;
 use super::rows::Rows;
-use super::screen::Screened;
 use super::sums;
 use super::vm::{Scratch, Vm};
-use super::zips::{self, Dense, Zips};
+use super::zips::{self, Element, Zips};
 use crate::jit::{self, Code, Results};
 use crate::simd::Kernel;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
-use zipfold_core::pair::lower::Lowered;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Error, Job, Result, Side};
-use zipfold_plan::executor::{Executor, Folded, Number, Sink, Stop};
+use zipfold_core::{Cells, Job, Result, Side};
+use zipfold_plan::executor::{Declined, Executor, Folded, Sink, Stop};
 use zipfold_plan::tiles::credited;
-use zipfold_plan::{Order, Plan, Strategy, Tile};
-
-/// Element types of dense results.
-pub trait Element: Dense + Number {}
-impl<T: Dense + Number> Element for T {}
-
-/// Why an executor does not load: what the plan could not see in the rows.
-pub type Declined = &'static str;
-
-/// Loads `job` for the first of the strategies of `plan` that loads; with it, why the ones before did not.
-///
-/// # Errors
-/// `Internal` for a plan without a strategy that loads.
-pub fn load<'j, T: Element>(job: &'j Job, plan: &Plan) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
-    let mut declined = vec![];
-    for strategy in &plan.strategies {
-        match load_for::<T>(job, plan, strategy) {
-            Ok(executor) => return Ok((executor, declined)),
-            Err(why) => declined.push(format!("not by {strategy}: {why}")),
-        }
-    }
-    Err(Error::internal("no strategy of the plan loads"))
-}
-
-/// Loads `job` for `strategy`.
-fn load_for<'j, T: Element>(
-    job: &'j Job,
-    plan: &Plan,
-    strategy: &Strategy,
-) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
-    Ok(match strategy {
-        Strategy::Grid { code } => Box::new(Near::load(job, plan, *code)?),
-        Strategy::Mesh { parts } => Box::new(Meshes::load(job, plan, *parts)?),
-        Strategy::Search(search) => Box::new(Nearby::load(job, plan, search)?),
-        Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
-        Strategy::Points => Box::new(Counted::load(job, plan)?),
-        Strategy::Screen(form) => Box::new(Screened::load(job, plan, form)?),
-        Strategy::Blocks { packed, code } => Box::new(Engine::<T>::load(job, plan, *packed, *code)?),
-    })
-}
+use zipfold_plan::{Order, Plan, Tile};
 
 /// All pairs of a job, block by block: rows hoisted, program compiled.
 #[derive(Debug)]
@@ -76,7 +33,7 @@ pub struct Engine<'j, T> {
 
 impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and has `code` made for the formula.
-    fn load(job: &'j Job, plan: &Plan, packed: bool, code: bool) -> std::result::Result<Self, Declined> {
+    pub fn load(job: &'j Job, plan: &Plan, packed: bool, code: bool) -> std::result::Result<Self, Declined> {
         let low = &job.low;
         let program = compile(low);
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
@@ -138,23 +95,6 @@ impl<T: Element> Executor for Engine<'_, T> {
         super::store::settle();
         Ok(Folded { states: unit.states, tally: unit.tally })
     }
-}
-
-/// The code of `program`, compiled once and kept with `low`; none where none can be made.
-pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
-    code_for(plan, low, program, given, Results::Blocks)
-}
-
-/// Code that leaves results so, compiled once and kept with `low`.
-fn code_for<T: Real>(
-    plan: &Plan,
-    low: &Lowered,
-    program: &Program,
-    given: bool,
-    results: Results,
-) -> Option<Arc<Code<T>>> {
-    let number = (plan.isa as u64 * 4 + results as u64) * 2 + u64::from(given);
-    low.made.get(number, || Code::compile(low, program, plan.isa, given, results).ok().map(Arc::new)).as_ref().clone()
 }
 
 /// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing else is asked for.

@@ -1,9 +1,11 @@
 //! All-pairs on the CPU: programs over lanes, hoisted rows, tiles, dense results.
 
+pub mod code;
 pub mod dense;
 pub mod engine;
 mod gather;
 pub mod lanes;
+mod load;
 pub mod points;
 pub mod program;
 pub mod prune;
@@ -15,4 +17,5 @@ pub mod vm;
 pub mod zips;
 
 pub use dense::{Shared, SharedMatrix};
-pub use engine::{Element, load};
+pub use load::load;
+pub use zips::Element;

@@ -1,7 +1,6 @@
 //! Family *points*: a histogram of distances in one to four dimensions, with weights and means, swept by its own kernel with
 //! the exact-edge rule.
 
-use super::engine::Declined;
 use super::zips;
 use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
@@ -10,6 +9,7 @@ use crate::simd;
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::cell::Image;
 use zipfold_core::{Cells, Job, Result, Table};
+use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
 

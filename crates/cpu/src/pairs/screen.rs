@@ -5,7 +5,6 @@
 //! most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham, Accuracy and Stability, section 3.1), which for
 //! inner products is at most ‖x‖‖y‖. Rows beyond 10¹⁰ in magnitude, or not finite, are not screened.
 
-use super::engine::Declined;
 use super::rows::Rows;
 use super::zips;
 use crate::kernels::dense::{SLICE, ZipReduce, zip_reduce_block};
@@ -18,6 +17,7 @@ use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written};
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::{Job, Result, Side};
+use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::screen::{Form, Limit, Question};
 use zipfold_plan::{Order, Plan, Tile, tiles};

@@ -13,6 +13,7 @@ use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{GROUP, Hoister, Lowered, ZipForm};
 use zipfold_core::{Job, Side as Of, Table};
+use zipfold_plan::executor::Number;
 
 /// Components from which packing and blocking pay.
 pub const WORTH: usize = 16;
@@ -29,6 +30,10 @@ pub trait Dense: Real + crate::simd::Element {
         out: &mut [Self],
     );
 }
+
+/// Element types of dense results.
+pub trait Element: Dense + Number {}
+impl<T: Dense + Number> Element for T {}
 
 impl Dense for f32 {
     fn zip_block(

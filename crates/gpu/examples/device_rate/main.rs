@@ -6,6 +6,7 @@ mod works;
 
 use works::{L2, WORKS, Work};
 use zipfold_core::{Cells, Job};
+use zipfold_gpu::rows::data_ranges;
 use zipfold_gpu::{Engine, Wanted, open};
 use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
 
@@ -25,7 +26,13 @@ fn with_engine<R>(
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
     let overrides =
         Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?.and(&Overrides::read(pairs)?);
-    let plan = plan_for(&job, choose(&job, &Machine::default(), &overrides)?, &device.facts, &overrides)?;
+    let plan = plan_for(
+        &job,
+        choose(&job, &Machine::default(), &overrides)?,
+        &device.facts,
+        &overrides,
+        data_ranges(&job).as_ref(),
+    )?;
     let engine = Engine::load(&job, &plan, device)?;
     then(&job, &plan, &engine)
 }
@@ -54,6 +61,7 @@ fn report(
     let mut seconds = timed(engine, &tiles, repeats)?;
     seconds.sort_by(f64::total_cmp);
     let s = seconds[seconds.len() / 2];
+    let on = plan.device.as_ref().ok_or_else(|| zipfold_core::Error::internal("a plan for the host"))?;
     let pairs = job.space.size()? as f64;
     let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
     Ok(format!(
@@ -65,7 +73,7 @@ fn report(
         job.space.m,
         job.low.dim,
         // Dense results stay on the device, so the prediction for kernels stands beside them.
-        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan),
+        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan.cells, &on.work),
         seconds[0],
         pairs * dims / s / 1e9
     ))

@@ -1,7 +1,7 @@
 //! Matrices of any pair function with one number, rows of any length: family *dense* where there are no slices of components
 //! to reuse. A thread computes whole cells.
 
-use super::maps::Placing;
+use super::maps::{self, Placing};
 use super::pair::{RootText, SHORT, pair_text};
 use super::values::{NO_ACCESS, access, width};
 use super::{fill, type_name};
@@ -39,7 +39,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, precision: Precision, placing:
         ("TURN", when("turned[tx * 33u + p * 8u + ty] = cell;".into())),
         ("MIRROR", when(turned.into())),
         ("NAME", name.to_string()),
-        ("MAP", placing.text()),
+        ("MAP", maps::text(placing)),
         ("YLOAD", if short { load } else { String::new() }),
         ("PAIR", pair.whole()),
         ("VALUE", value),

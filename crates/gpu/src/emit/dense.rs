@@ -2,110 +2,13 @@
 //! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8
 //! or 8 × 16 cells each, and d' components a slice.
 
-use super::maps::Placing;
 use super::pair::{RootText, StageText, pair_text};
 use super::values::width;
-use super::{fill, loads, type_name};
+use super::{fill, loads, maps, type_name};
 use std::fmt::Write;
+use zipfold_core::Job;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::tree::{Id, Node, Reduce};
-use zipfold_core::{Job, Precision};
-
-/// Rows and columns of a tile of cells.
-pub const TILE: usize = 128;
-/// Components after which sums in single precision go to a second accumulator, which bounds their error.
-const CARRY: usize = 1024;
-
-/// How the kernel is built.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// Type of values.
-    pub precision: Precision,
-    /// Components of a slice.
-    pub slice: usize,
-    /// How slices come into shared memory.
-    pub copy: Copying,
-    /// Columns of cells of a thread: 8 or 16.
-    pub across: usize,
-    /// Blocks that should fit a multiprocessor.
-    pub blocks: usize,
-    /// How blocks of the grid become tiles.
-    pub map: Placing,
-    /// Values also go to their transposed place.
-    pub mirror: bool,
-    /// Numbers of a load.
-    pub load: usize,
-    /// Components of a slice in a row without a jump.
-    pub unroll: usize,
-}
-
-/// How slices come into shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
-    /// Through registers, one slice ahead.
-    Ahead,
-    /// Past the registers, into so many slices in turn.
-    Pipe(usize),
-}
-
-impl Copying {
-    /// Slices that shared memory holds.
-    pub fn stages(self) -> usize {
-        match self {
-            Copying::Ahead => 2,
-            Copying::Pipe(stages) => stages,
-        }
-    }
-}
-
-impl Shape {
-    /// Threads of a block.
-    pub fn threads(&self) -> u32 {
-        (TILE / 8 * TILE / self.across) as u32
-    }
-}
-
-/// Whether the sums of `low` go to a second accumulator now and then.
-pub fn carries(low: &Lowered, precision: Precision) -> bool {
-    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
-    precision == Precision::F32 && low.dim > CARRY && low.stages[0].reduces.iter().all(is_sum)
-}
-
-/// Whether `job` fits: rows long enough, one loop, at most two vectors a side, no box.
-pub fn fits(job: &Job) -> bool {
-    let low = &job.low;
-    let streams = [low.streams[0].len(), low.streams[1].len()];
-    let plain =
-        low.stages.len() == 1 && low.stages[0].scalars.is_empty() && !low.periodic && low.vector_tail.is_empty();
-    plain && low.dim >= 8 && low.stages[0].reduces.len() <= 1 && streams.iter().all(|s| (1..=2).contains(s))
-}
-
-/// Components of a slice by default: shared memory of 32 KiB for two stages of both sides.
-pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
-    let streams = low.streams[0].len() + low.streams[1].len();
-    let slice = 32 / (streams * precision.bytes() / 4).max(1);
-    if slice >= 16 {
-        16
-    } else if slice >= 8 {
-        8
-    } else {
-        4
-    }
-}
-
-/// Components of a slice, of which `stages` fit 48 KiB.
-pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
-    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
-    let one = streams.max(1) * TILE * precision.bytes() * stages;
-    let most = ((48 << 10) / one).max(2);
-    (1usize << most.ilog2()).min(16).min(low.dim.next_power_of_two())
-}
-
-/// Bytes of shared memory of a block.
-pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
-    let streams = low.streams[0].len() + low.streams[1].len();
-    shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
-}
+use zipfold_plan::device::matrix::{CARRY, Copying, Shape, TILE, carries};
 
 /// The kernel `name` for root `root` of `job`.
 pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
@@ -124,7 +27,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         ("T", ty.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
         ("SHARED", (shape.copy.stages() * text.stage_size()).to_string()),
-        ("MAP", shape.map.text()),
+        ("MAP", maps::text(shape.map)),
         ("XW", width(low, 0).to_string()),
         ("YW", width(low, 1).to_string()),
         ("START", text.start(&pair.stages[0].start, carry)),

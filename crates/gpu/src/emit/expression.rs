@@ -62,12 +62,6 @@ pub fn unary(op: Unary, a: &str, p: Precision) -> String {
     format!("zf_{name}_{}({a})", letter(p))
 }
 
-/// Whether the device gives the bits of the reference for this function in double precision.
-pub fn unary_is_exact(op: Unary) -> bool {
-    use Unary::*;
-    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign)
-}
-
 /// A function of two operands.
 pub fn binary(op: Binary, a: &str, b: &str, p: Precision) -> String {
     let zero = literal(0.0, p);

@@ -1,12 +1,13 @@
 //! What each fold adds to the sweep of family *points*.
 
 use super::select::Truth;
-use super::sweep::{FoldText, Shape, number};
+use super::sweep::{FoldText, number};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Histogram, RowFold, RowOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
+use zipfold_plan::device::sweeps::{self, Band, Shape};
 
 /// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -186,7 +187,7 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
         None => format!("{{ {place} {count} }}"),
         Some(band) => {
             let value = number(job, f.axes[0].root, shape.precision);
-            out.state += &band.state();
+            out.state += &bin_rate(&band);
             if !band.fast {
                 let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
                 out.open = "zf_u32 odd = 0u;".into();
@@ -200,7 +201,7 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
             } else {
                 format!("{{ const zf_u32 cell = place - ZF_FIRST_BIN; {count} }}")
             };
-            band.decide(&value, &count, f.axes[0].bins(), &mark, spare)
+            decide(&band, &value, &count, f.axes[0].bins(), &mark, spare)
         }
     };
     out
@@ -245,104 +246,62 @@ pub fn gather(cells: usize, copies: usize) -> String {
 
 /// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a unit.
 fn guess(axis: &zipfold_core::fold::Axis) -> String {
-    match uniform(axis) {
+    match sweeps::uniform(axis) {
         Some((lo, rate)) => format!("{}, {lo:e}, {rate:e}", if axis.squared { 2 } else { 1 }),
         None => "0, 0.0, 0.0".into(),
     }
 }
 
-/// First edge and bins a unit of an axis with bins of equal width.
-pub fn uniform(axis: &zipfold_core::fold::Axis) -> Option<(f64, f64)> {
-    let n = axis.bins();
-    let (lo, hi) = (axis.edges[0], axis.edges[n]);
-    let step = (hi - lo) / n as f64;
-    let even = axis.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
-    (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
-}
-
 /// The most, in bins, that the absolute error of a square may move its root where no value is left to double precision for that.
 const NEAR_ZERO: f64 = 1e-7;
 
-/// How a bin is decided in single precision.
-#[derive(Clone, Copy, Debug)]
-pub struct Band {
-    /// First edge and bins a unit.
-    pub lo: f64,
-    /// Bins a unit.
-    pub rate: f64,
-    /// The value is the square of what is binned.
-    pub squared: bool,
-    /// Bound of the value's error: absolute.
-    pub absolute: f64,
-    /// Bound of the value's error: relative.
-    pub relative: f64,
-    /// Values near an edge are decided by single precision too.
-    pub fast: bool,
-    /// No value is below this.
-    pub least: f64,
-    /// No value is beyond this.
-    pub most: f64,
-}
-
-impl Band {
-    /// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
-    /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
-    pub fn decide(&self, value: &str, count: &str, bins: usize, mark: &str, spare: Option<usize>) -> String {
-        let u = f64::from(f32::EPSILON) / 2.0;
-        // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
-        let near_zero = self.absolute.sqrt() * self.rate;
-        let everywhere = near_zero <= NEAR_ZERO;
-        let (position, constant, slope) = if self.squared {
-            // Where the value may be negative, single precision may find one where the exact value has none.
-            let value = if self.least < 0.0 { format!("zf_max_f({value}, 0.0f)") } else { value.to_string() };
-            let r = format!("zf_sqrt_fast({value})");
-            let beyond = self.absolute * self.rate * self.rate / 2.0;
-            (r, if everywhere { near_zero } else { beyond }, self.relative / 2.0 + 5.0 * u)
-        } else {
-            (value.to_string(), self.absolute * self.rate, self.relative + 3.0 * u)
-        };
-        // The position is computed one half lower; its roundings are relative to the position or to the first edge.
-        let first = self.lo * self.rate;
-        let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
-        let single = |v: f64| super::expression::literal(v, Precision::F32);
-        // Under and over are cells of their own; a value far beyond all edges is brought to the one next to them.
-        let at = |v: f64| (if self.squared { v.max(0.0).sqrt() } else { v }) * self.rate - first - 0.5;
-        let (lowest, highest) = (at(self.least), at(self.most));
-        let floor = if lowest >= -0.5 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
-        let top = bins as f64 + 0.25;
-        let ceiling =
-            if highest < top - 0.1 { String::new() } else { format!("t = t < {0} ? t : {0};\n", single(top)) };
-        let text = format!(
-            "{{ float t = zf_fma_f({position}, {}, {});\n{floor}{ceiling}const float m = t + 12582912.0f;\n\
+/// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
+/// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
+pub fn decide(band: &Band, value: &str, count: &str, bins: usize, mark: &str, spare: Option<usize>) -> String {
+    let u = f64::from(f32::EPSILON) / 2.0;
+    // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
+    let near_zero = band.absolute.sqrt() * band.rate;
+    let everywhere = near_zero <= NEAR_ZERO;
+    let (position, constant, slope) = if band.squared {
+        // Where the value may be negative, single precision may find one where the exact value has none.
+        let value = if band.least < 0.0 { format!("zf_max_f({value}, 0.0f)") } else { value.to_string() };
+        let r = format!("zf_sqrt_fast({value})");
+        let beyond = band.absolute * band.rate * band.rate / 2.0;
+        (r, if everywhere { near_zero } else { beyond }, band.relative / 2.0 + 5.0 * u)
+    } else {
+        (value.to_string(), band.absolute * band.rate, band.relative + 3.0 * u)
+    };
+    // The position is computed one half lower; its roundings are relative to the position or to the first edge.
+    let first = band.lo * band.rate;
+    let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
+    let single = |v: f64| super::expression::literal(v, Precision::F32);
+    // Under and over are cells of their own; a value far beyond all edges is brought to the one next to them.
+    let at = |v: f64| (if band.squared { v.max(0.0).sqrt() } else { v }) * band.rate - first - 0.5;
+    let (lowest, highest) = (at(band.least), at(band.most));
+    let floor = if lowest >= -0.5 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
+    let top = bins as f64 + 0.25;
+    let ceiling = if highest < top - 0.1 { String::new() } else { format!("t = t < {0} ? t : {0};\n", single(top)) };
+    let text = format!(
+        "{{ float t = zf_fma_f({position}, {}, {});\n{floor}{ceiling}const float m = t + 12582912.0f;\n\
              zf_u32 place = zf_bits_f(m);\n",
-            "bin_rate",
-            single(-first - 0.5),
-        );
-        if self.fast {
-            return format!("{text}{count} }}");
-        }
-        let low = if self.squared && !everywhere { " || t < 0.5f" } else { "" };
-        let near =
-            format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
-        let place = match spare {
-            Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
-            None => format!("if ({near}) {mark}\nelse {count}"),
-        };
-        format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
+        "bin_rate",
+        single(-first - 0.5),
+    );
+    if band.fast {
+        return format!("{text}{count} }}");
     }
-    /// Declarations that [`Self::decide`] needs. The rate is a constant that compilers shall keep in a register.
-    pub fn state(&self) -> String {
-        format!(
-            "const float bin_rate = span == 0u ? 0.0f : {};\n",
-            super::expression::literal(self.rate, Precision::F32)
-        )
-    }
-    /// Whether single precision can tell the bins apart at all.
-    pub fn pays(&self, bins: usize) -> bool {
-        let u = f64::from(f32::EPSILON);
-        bins < 1 << 20
-            && (self.absolute * self.rate * self.rate.max(1.0) + (self.relative + 8.0 * u) * bins as f64) < 0.2
-    }
+    let low = if band.squared && !everywhere { " || t < 0.5f" } else { "" };
+    let near =
+        format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
+    let place = match spare {
+        Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
+        None => format!("if ({near}) {mark}\nelse {count}"),
+    };
+    format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
+}
+/// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a register.
+pub fn bin_rate(band: &Band) -> String {
+    format!("const float bin_rate = span == 0u ? 0.0f : {};\n", super::expression::literal(band.rate, Precision::F32))
 }
 
 /// Marked values are placed by double precision.

@@ -3,8 +3,8 @@
 use super::fill;
 use super::select::Truth;
 use super::strip::{ENTRIES, Epilogue, emptied, entered, marked, marks};
-use super::sweep::Shape;
 use zipfold_core::pair::tree::Side;
+use zipfold_plan::device::sweeps::Shape;
 
 /// Declares whether the predicate of a cell surely holds, and whether it may.
 fn told(truth: &Truth) -> String {

@@ -1,7 +1,7 @@
 //! Family *matrix*: inner products of rows of 16-bit numbers, by the matrix units where a device has them.
 
 use super::fill;
-use super::maps::Placing;
+use super::maps::{self, Placing};
 use super::pair::{RootText, pair_text};
 use super::values::NO_ACCESS;
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, half: Half, placing: Placing, 
     let places = [
         ("MIRROR", if mirror { include_str!("../kernels/matrix_turn.c").into() } else { String::new() }),
         ("NAME", name.to_string()),
-        ("MAP", placing.text()),
+        ("MAP", maps::text(placing)),
         ("COPY", copy()),
         ("STAGES", STAGES.to_string()),
         ("WAIT", (STAGES - 2).to_string()),

@@ -1,11 +1,12 @@
 //! The k nearest of every anchor: lists in registers or in device memory; candidates of single precision wait in a queue.
 
 use super::fill;
-use super::sweep::{FoldText, Shape, number, step};
+use super::sweep::{FoldText, number, step};
 use std::fmt::Write;
 use zipfold_core::Job;
 use zipfold_core::fold::{Nearest, RowFold, RowOp};
 use zipfold_core::pair::tree::Side;
+use zipfold_plan::device::sweeps::Shape;
 use zipfold_plan::sweep::FEW;
 
 /// Candidates that a thread's queue holds.

@@ -1,12 +1,12 @@
 //! The pair function of a lowered formula as C statements over the macros `XS(s, k)`, `XA(a)` (stream and number of the row
 //! of x), `YS`, `YA` (of y), `CV(v, k)` (constant vectors) and `DIM`.
 
-use super::expression::{binary, literal, power, select, unary, unary_is_exact};
+use super::expression::{binary, literal, power, select, unary};
 use super::type_name;
 use std::collections::HashSet;
 use std::fmt::Write;
 use zipfold_core::pair::lower::{Lowered, Source, Stage};
-use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Shape, Side, Unary};
+use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
 use zipfold_core::space::cell::{Image, Oblique, Orthorhombic};
 use zipfold_core::{Cell, Precision};
 
@@ -82,22 +82,6 @@ fn text(w: Writer<'_>, cell: Option<&Cell>) -> PairText {
 /// The expression of node `id`.
 pub fn operand_text(low: &Lowered, id: Id, precision: Precision) -> String {
     Writer { low, precision, fast: false }.operand(id)
-}
-
-/// Whether the device's double precision gives the bits of the reference for every value of `low`.
-pub fn is_exact(low: &Lowered) -> bool {
-    let live = low.formula.live();
-    let exact = |id: Id| match low.formula.node(id) {
-        Node::Unary(op, _) => unary_is_exact(*op),
-        Node::Binary(Binary::Atan2, ..) => false,
-        Node::Binary(Binary::Pow, _, p) => match low.formula.constant(*p) {
-            Some(p) => p == 0.5 || (p == p.trunc() && p.abs() <= 64.0),
-            None => false,
-        },
-        _ => true,
-    };
-    let on_pair = |id: Id| low.source(id) == Source::Pair || low.formula.deps(id) & DEP_BOUND != 0;
-    (0..live.len()).map(|at| Id(at as u32)).filter(|id| live[id.0 as usize] && on_pair(*id)).all(exact)
 }
 
 impl PairText {

@@ -1,9 +1,14 @@
 //! What joins add to the sweep: matches go to a buffer of pages, or are counted first and then put where they belong.
 
-use super::sweep::{FoldText, Shape, number, step};
-use zipfold_core::Job;
+use super::expression::literal;
+use super::pair;
+use super::sweep::{FoldText, number, step};
 use zipfold_core::fold::{Select, SelectKind};
-use zipfold_core::pair::tree::Side;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::{Binary, Id, Node, Side};
+use zipfold_core::{Job, Precision};
+use zipfold_plan::device::rounding::Bounds;
+use zipfold_plan::device::sweeps::Shape;
 
 /// How matches leave a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +28,61 @@ pub struct Truth {
     pub maybe: String,
     /// Holds only where the predicate holds.
     pub sure: String,
+}
+
+impl Truth {
+    /// That of the root `id`; none where single precision decides nothing about it.
+    pub fn of(low: &Lowered, bounds: &Bounds<'_>, id: Id) -> Option<Self> {
+        let texts = Texts { low, bounds };
+        Some(Truth { maybe: texts.maybe(id)?, sure: texts.sure(id) })
+    }
+}
+
+/// Predicates in single precision.
+struct Texts<'l> {
+    low: &'l Lowered,
+    bounds: &'l Bounds<'l>,
+}
+
+impl Texts<'_> {
+    fn name(&self, id: Id) -> String {
+        pair::operand_text(self.low, id, Precision::F32)
+    }
+    /// How far the difference of two operands may be off.
+    fn gap(&self, a: Id, b: Id) -> Option<String> {
+        Some(literal(self.bounds.gap(a, b)?, Precision::F32))
+    }
+    /// An expression that holds wherever the truth value `id` may hold.
+    fn maybe(&self, id: Id) -> Option<String> {
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::And, a, b) => match (self.maybe(*a), self.maybe(*b)) {
+                (Some(a), Some(b)) => Some(format!("({a} && {b})")),
+                (one, other) => one.or(other),
+            },
+            Node::Binary(Binary::Or, a, b) => Some(format!("({} || {})", self.maybe(*a)?, self.maybe(*b)?)),
+            Node::Binary(Binary::Lt | Binary::Le, a, b) => {
+                let gap = self.gap(*a, *b)?;
+                Some(format!("({} - {} <= {gap})", self.name(*a), self.name(*b)))
+            }
+            Node::Binary(Binary::Eq, a, b) => {
+                let gap = self.gap(*a, *b)?;
+                Some(format!("(zf_abs_f({} - {}) <= {gap})", self.name(*a), self.name(*b)))
+            }
+            _ => None,
+        }
+    }
+    /// An expression that holds only where the truth value `id` holds.
+    fn sure(&self, id: Id) -> String {
+        match self.low.formula.node(id) {
+            Node::Binary(Binary::And, a, b) => format!("({} && {})", self.sure(*a), self.sure(*b)),
+            Node::Binary(Binary::Or, a, b) => format!("({} || {})", self.sure(*a), self.sure(*b)),
+            Node::Binary(Binary::Lt | Binary::Le, a, b) => match self.gap(*a, *b) {
+                Some(gap) => format!("({} - {} > {gap})", self.name(*b), self.name(*a)),
+                None => "0".into(),
+            },
+            _ => "0".into(),
+        }
+    }
 }
 
 /// The parameters of a join that writes to pages.

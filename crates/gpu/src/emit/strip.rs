@@ -1,32 +1,21 @@
 //! Folds as epilogues of dense tiles: rows too wide for registers are compared by register-blocked tiles, and the fold takes the
 //! cells from there. No matrix is ever in memory.
 
-use super::dense::{Copying, Shape as Tile, TILE, Text, pipe_slice};
-use super::folds::{self, Band};
-use super::maps::Placing;
+use super::dense::Text;
+use super::folds;
 use super::pair::{RootText, fast_pair_text, pair_text};
 use super::select::Truth;
-use super::sweep::{self, Shape};
+use super::sweep;
 use super::values::width;
 use super::{fill, matches, nearest};
 use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
-use zipfold_plan::device::Runtime;
-use zipfold_plan::sweep::Work;
+use zipfold_plan::device::matrix::{Shape as Tile, TILE};
+use zipfold_plan::device::sweeps::{Band, Shape};
 
 /// Numbers of shared memory that the cells of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
-/// Components of a slice at most, and slices in shared memory: 32 KiB of them.
-const SLICE: usize = 16;
-const STAGES: usize = 2;
-
-/// Components in a row without a jump: loop and fold shall fit the instruction cache together, and the registers. Lists of
-/// neighbours leave none of these for a longer loop.
-pub fn unroll(fold: &Fold) -> usize {
-    if matches!(Work::of_fold(fold), Work::Best(_)) { 1 } else { 4 }
-}
-
 /// What a fold adds to the kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Epilogue {
@@ -60,21 +49,12 @@ pub struct Known<'k> {
     pub truth: Option<&'k Truth>,
 }
 
-/// The shape of the tile of single precision.
-fn tile(job: &Job, runtime: Runtime, shape: &Shape) -> Tile {
-    let slice = pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
-    let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
-    let (map, load, unroll) = (Placing::CROSS, shape.load, shape.unroll.min(slice));
-    Tile { precision: Precision::F32, slice, copy, across: 16, blocks: 2, map, mirror: false, load, unroll }
-}
-
 /// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of `page` slots.
-pub fn kernel(name: &str, job: &Job, shape: &Shape, runtime: Runtime, (known, page): (Known<'_>, usize)) -> String {
+pub fn kernel(name: &str, job: &Job, shape: &Shape, tile: &Tile, (known, page): (Known<'_>, usize)) -> String {
     let low = &job.low;
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
     let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
-    let tile = tile(job, runtime, shape);
-    let text = Text::new(low, &tile, at);
+    let text = Text::new(low, tile, at);
     let pair = if shape.fast { fast_pair_text(low, None) } else { pair_text(low, None, Precision::F32) };
     let root = |root: usize| match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
@@ -96,7 +76,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, runtime: Runtime, (known, pa
         ("INPUTS", sweep::inputs(shape)),
         ("ARGS", fold.args),
         ("T", "float".into()),
-        ("SHARED", (STAGES * text.stage_size()).max(QUEUE).to_string()),
+        ("SHARED", (tile.copy.stages() * text.stage_size()).max(QUEUE).to_string()),
         ("OWN", fold.own),
         ("STATE", fold.state),
         ("ROUNDS", if fold.rounds.is_empty() { "1".into() } else { fold.rounds }),
@@ -204,10 +184,12 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let place = folds::place(h, |_| "v".into());
     let fast = band.is_none_or(|b| b.fast);
     let mark = marked("odd", "1");
-    let absorb =
-        band.map_or_else(String::new, |b| b.decide(value, &folds::at_place(1), h.axes[0].bins(), &mark, Some(cells)));
+    let absorb = band.map_or_else(String::new, |b| {
+        folds::decide(&b, value, &folds::at_place(1), h.axes[0].bins(), &mark, Some(cells))
+    });
     let exact = || entered("odd", "") + &emptied(shape, "", &format!("{place}{count}"), "", "");
-    let state = band.map_or_else(String::new, |b| b.state() + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
+    let state =
+        band.map_or_else(String::new, |b| folds::bin_rate(&b) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
         own: format!("ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 bins[{}];", cells + 1),

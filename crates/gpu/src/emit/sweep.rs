@@ -9,6 +9,7 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cell, Cells, Job, Precision};
+use zipfold_plan::device::sweeps::{Shape, is_short};
 use zipfold_plan::overrides::Input;
 
 /// Threads of a block, and rows of a panel.
@@ -41,37 +42,6 @@ pub struct FoldText {
     pub tail: String,
 }
 
-/// How the kernel is built.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// The side whose rows are anchors.
-    pub anchor: Side,
-    /// Anchors a thread.
-    pub anchors: usize,
-    /// Blocks that should fit a multiprocessor.
-    pub blocks: usize,
-    /// Steps of whole panels in a row without a jump.
-    pub unroll: usize,
-    /// How rows that are short reach the arithmetic; long ones always come from device memory.
-    pub input: Input,
-    /// Type of the sweep.
-    pub precision: Precision,
-    /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
-    pub filter: bool,
-    /// Cells that are visited.
-    pub cells: Cells,
-    /// Every cell counts: no cut-off, and no value can be NaN.
-    pub clean: bool,
-    /// Exponentials by the special function unit.
-    pub fast: bool,
-    /// Numbers of a load.
-    pub load: usize,
-    /// Pairs of a block's own rows are shared evenly by its threads.
-    pub balanced: bool,
-    /// Cells are computed by register-blocked tiles.
-    pub tiled: bool,
-}
-
 /// The expression of the one number of root `root`.
 pub fn number(job: &Job, root: usize, precision: Precision) -> String {
     match &pair_text(&job.low, job.cell.as_ref(), precision).roots[root] {
@@ -84,20 +54,6 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
 pub fn step(low: &Lowered, shape: &Shape) -> usize {
     let other = 1 - shape.anchor as usize;
     if is_short(width(low, other)) { shape.load } else { 1 }
-}
-
-/// Whether rows of so many numbers are kept at hand.
-pub fn is_short(width: usize) -> bool {
-    width <= 2 * SHORT
-}
-
-/// Bytes of shared memory that rows take in a sweep of this shape.
-pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
-    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
-    let others = if matches!(shape.input, Input::Panel | Input::Both) { 1 } else { 0 };
-    let anchors = if shape.input == Input::Both { shape.anchors } else { 0 };
-    let row = |side: usize| if is_short(width(low, side)) { width(low, side).max(1) } else { 0 };
-    (row(other) * others + row(at) * anchors) * THREADS as usize * shape.precision.bytes()
 }
 
 /// The kernel `name` that folds root numbers of `job` by `fold`.

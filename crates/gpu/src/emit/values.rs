@@ -6,6 +6,7 @@ use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Cell, Job, Precision};
 use zipfold_plan::device::Runtime;
+use zipfold_plan::overrides::Residency;
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
@@ -82,10 +83,10 @@ pub fn kernel(name: &str, low: &Lowered, cell: Option<&Cell>, precision: Precisi
     access(low, [false, short]) + &fill(include_str!("../kernels/values.c"), &places) + NO_ACCESS
 }
 
-/// The source of the kernel `zf_values` for all roots of `job`; `streamed` where the rows of a tile at a time are held.
-pub fn source(job: &Job, precision: Precision, runtime: Runtime, streamed: bool) -> String {
+/// The source of the kernel `zf_values` for all roots of `job`; `rows` says where they lie.
+pub fn source(job: &Job, precision: Precision, runtime: Runtime, rows: Residency) -> String {
     let roots: Vec<usize> = (0..job.low.formula.roots.len()).collect();
     super::header(runtime)
-        + &crate::rows::panels(job, streamed)
+        + &crate::rows::panels(job, rows)
         + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
 }

@@ -131,7 +131,7 @@ fn random_questions_have_the_answers_of_the_oracle() {
         let Ok(job) = describe(&problem, data) else { continue };
         let Ok(answer) = oracle::run(&job) else { continue };
         let (wanted, has_nan) = (numbers(&job, &answer), answer.tally.first_nan.is_some());
-        let exact = zipfold::gpu::emit::pair::is_exact(&job.low);
+        let exact = zipfold::plan::device::rounding::is_exact(&job.low);
         match on_device(&problem, &job, device, &set) {
             Ok(got) => {
                 answered += 1;

@@ -3,6 +3,8 @@
 use crate::nudged;
 use std::sync::{Mutex, MutexGuard};
 use zipfold::device::{Runtime, Wanted, list};
+use zipfold::plan::device::Work;
+use zipfold::plan::device::matrix::Kernel;
 use zipfold::plan::half::Half;
 use zipfold::{Options, Target, run};
 use zipfold_core::fold::{Fold, RowOp};
@@ -72,7 +74,7 @@ fn check(folder: &str) {
         let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
         let job = describe(&wide, data.clone()).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let exact = zipfold::gpu::emit::pair::is_exact(&job.low);
+        let exact = zipfold::plan::device::rounding::is_exact(&job.low);
         // Small tiles for some: every other kernel is another one to compile.
         let sets = [&[][..], &[("device.tile", "128"), ("filter", "off")][..]];
         for set in &sets[..if at % 5 == 0 { 2 } else { 1 }] {
@@ -182,7 +184,7 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
         let root = parse(&mut formula, &text, &scope).unwrap();
         let mut alone = formula.clone();
         alone.roots = vec![root];
-        let exact = zipfold::gpu::emit::pair::is_exact(&Lowered::new(&alone, dim, false).unwrap());
+        let exact = zipfold::plan::device::rounding::is_exact(&Lowered::new(&alone, dim, false).unwrap());
         formula.roots.push(root);
         texts.push((text, exact));
     }
@@ -427,8 +429,9 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         let facts = list(Runtime::OpenCl).ok().and_then(|f| f.into_iter().next());
         if let Some(facts) = facts {
             let plan = zipfold::plan::choose(&job, &machine, &Default::default()).unwrap();
-            let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &Default::default()).unwrap();
-            assert_eq!(plan.choices.dense_input.map(|input| input.name()), Some(half.name()), "{pair}");
+            let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &Default::default(), None).unwrap();
+            let Some(Work::Matrix(matrix)) = plan.device.map(|on| on.work) else { panic!("{pair}") };
+            assert_eq!(matrix.kernel, Kernel::Products(half), "{pair}");
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).unwrap();

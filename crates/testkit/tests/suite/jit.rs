@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use zipfold::cpu::jit::{Code, Results};
-use zipfold::cpu::pairs::engine::compiled;
+use zipfold::cpu::pairs::code::compiled;
 use zipfold::cpu::pairs::program::compile;
 use zipfold::pairs;
 use zipfold::plan::{Family, Isa, Machine, Overrides};

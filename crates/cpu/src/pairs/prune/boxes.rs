@@ -5,7 +5,7 @@ use super::sorted::{Orders, Sorted};
 use super::tree::{Level, Tree};
 use super::walk::{GROUP, Walk};
 use crate::jit;
-use crate::pairs::engine::{Declined, compiled};
+use crate::pairs::code::compiled;
 use crate::pairs::points::{Distances, NOT_FINITE};
 use crate::pairs::program::compile;
 use crate::pairs::rows::Rows;
@@ -13,6 +13,7 @@ use crate::pairs::vm::Vm;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::pair::bounds::Bounds;
 use zipfold_core::{Job, Side, Space};
+use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Evaluator, Plan, Tile, prune, tiles};
 

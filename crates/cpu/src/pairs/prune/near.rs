@@ -6,7 +6,7 @@ use super::binned::Binned;
 use super::grid::Grid;
 use super::tree::Hoisted;
 use crate::jit::{self, Code};
-use crate::pairs::engine::{Declined, compiled};
+use crate::pairs::code::compiled;
 use crate::pairs::program::{Program, compile};
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::{Scratch, Vm};
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold, Others, RowPiece, RowState, SparseRow, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Cells, Job, Result, Side, Space, Windows};
+use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Isa, Plan, Tile, prune, tiles};
 

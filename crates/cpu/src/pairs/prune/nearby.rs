@@ -3,7 +3,6 @@
 use super::sorted::{Orders, Sorted};
 use crate::kernels::cloud::{Cloud, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
 use crate::kernels::top_k::TopK;
-use crate::pairs::engine::Declined;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::zips;
 use crate::simd::{Element, Isa};
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
 use zipfold_core::fold::{ExtremesState, Fold, NearestState, Select, SelectState, State, Tally};
 use zipfold_core::{Cells, Error, Job, Result, Side, Space};
+use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::search::{Question, Search};
 use zipfold_plan::{Plan, Tile, prune, tiles};

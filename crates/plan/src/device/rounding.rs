@@ -3,9 +3,9 @@
 //! Values outside the bound of a decision are decided by single precision alone; the others are computed again.
 
 use std::collections::HashMap;
+use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{Lowered, Source};
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
-use zipfold_core::{Precision, fold::BLOCK};
+use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Side, Unary};
 
 /// Unit roundoff of single precision.
 const U: f64 = 5.960_464_477_539_063e-8;
@@ -152,6 +152,7 @@ pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
 }
 
 /// Bounds of every pair node that has one.
+#[derive(Debug)]
 pub struct Bounds<'l> {
     low: &'l Lowered,
     sides: [Ranges; 2],
@@ -254,37 +255,13 @@ impl<'l> Bounds<'l> {
         };
         find(Side::X)?.add(&find(Side::Y)?, -1.0)
     }
-    /// An expression in single precision that holds wherever the truth value `id` may hold; none if that is unknown.
-    /// `name` gives the expression of an operand.
-    pub fn maybe(&self, id: Id, name: &dyn Fn(Id) -> String) -> Option<String> {
+    /// Whether single precision can say where the truth value `id` does not hold.
+    pub fn decides(&self, id: Id) -> bool {
         match self.low.formula.node(id) {
-            Node::Binary(Binary::And, a, b) => match (self.maybe(*a, name), self.maybe(*b, name)) {
-                (Some(a), Some(b)) => Some(format!("({a} && {b})")),
-                (one, other) => one.or(other),
-            },
-            Node::Binary(Binary::Or, a, b) => Some(format!("({} || {})", self.maybe(*a, name)?, self.maybe(*b, name)?)),
-            Node::Binary(Binary::Lt | Binary::Le, a, b) => {
-                let band = self.gap(*a, *b)?;
-                Some(format!("({} - {} <= {band})", name(*a), name(*b)))
-            }
-            Node::Binary(Binary::Eq, a, b) => {
-                let band = self.gap(*a, *b)?;
-                Some(format!("(zf_abs_f({} - {}) <= {band})", name(*a), name(*b)))
-            }
-            _ => None,
-        }
-    }
-    /// An expression in single precision that holds only where the truth value `id` holds. As [`Self::maybe`], the other way.
-    pub fn sure(&self, id: Id, name: &dyn Fn(Id) -> String) -> String {
-        let never = || String::from("0");
-        match self.low.formula.node(id) {
-            Node::Binary(Binary::And, a, b) => format!("({} && {})", self.sure(*a, name), self.sure(*b, name)),
-            Node::Binary(Binary::Or, a, b) => format!("({} || {})", self.sure(*a, name), self.sure(*b, name)),
-            Node::Binary(Binary::Lt | Binary::Le, a, b) => match self.gap(*a, *b) {
-                Some(band) => format!("({} - {} > {band})", name(*b), name(*a)),
-                None => never(),
-            },
-            _ => never(),
+            Node::Binary(Binary::And, a, b) => self.decides(*a) || self.decides(*b),
+            Node::Binary(Binary::Or, a, b) => self.decides(*a) && self.decides(*b),
+            Node::Binary(Binary::Lt | Binary::Le | Binary::Eq, a, b) => self.gap(*a, *b).is_some(),
+            _ => false,
         }
     }
     /// Whether every number under the truth value `id` is bounded, so that none is NaN.
@@ -297,13 +274,35 @@ impl<'l> Bounds<'l> {
         }
     }
     /// How far the computed difference of two values may be from the exact one where a comparison is undecided.
-    fn gap(&self, a: Id, b: Id) -> Option<String> {
+    pub fn gap(&self, a: Id, b: Id) -> Option<f64> {
         let (x, y) = (self.get(a)?, self.get(b)?);
         // Near a tie both are of the size of the smaller bound.
         let near = x.top().min(y.top()) * (1.0 + 4.0 * (x.rel + y.rel)) + x.abs + y.abs;
         let band = x.abs + y.abs + (x.rel + y.rel + 4.0 * U) * near;
-        Some(crate::emit::expression::literal(band * 1.001 + TINY, Precision::F32))
+        Some(band * 1.001 + TINY)
     }
+}
+
+/// Whether the device's double precision gives the bits of the reference for every value of `low`.
+pub fn is_exact(low: &Lowered) -> bool {
+    let live = low.formula.live();
+    let exact = |id: Id| match low.formula.node(id) {
+        Node::Unary(op, _) => unary_is_exact(*op),
+        Node::Binary(Binary::Atan2, ..) => false,
+        Node::Binary(Binary::Pow, _, p) => match low.formula.constant(*p) {
+            Some(p) => p == 0.5 || (p == p.trunc() && p.abs() <= 64.0),
+            None => false,
+        },
+        _ => true,
+    };
+    let on_pair = |id: Id| low.source(id) == Source::Pair || low.formula.deps(id) & DEP_BOUND != 0;
+    (0..live.len()).map(|at| Id(at as u32)).filter(|id| live[id.0 as usize] && on_pair(*id)).all(exact)
+}
+
+/// Whether the device gives the bits of the reference for this function in double precision.
+pub fn unary_is_exact(op: Unary) -> bool {
+    use Unary::*;
+    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign)
 }
 
 #[cfg(test)]

@@ -1,0 +1,208 @@
+//! How a device computes one matrix: by matrix units, by register-blocked tiles, or pair by pair.
+
+use super::Runtime;
+use super::maps::Placing;
+use crate::half::Half;
+use crate::overrides::{DeviceFamily, Overrides};
+use zipfold_core::fold::Fold;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::{Id, Node, Reduce};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Error, Job, Precision, Result};
+
+/// One matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Matrix {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// How tiles on the diagonal of a half space are placed; those of other tiles are all of a rectangle.
+    pub triangle: Option<Placing>,
+}
+
+/// The kernel of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kernel {
+    /// Rows of 16-bit numbers multiplied by matrix units.
+    Products(Half),
+    /// Slices of components are reused by register-blocked tiles.
+    Blocks(Shape),
+    /// A thread computes whole pairs.
+    Pairs,
+}
+
+impl Matrix {
+    /// The matrix of `job`, whose rows are multiplied as `half` if at all; none where the job is another, or where
+    /// `overrides` leave the folding to the host.
+    ///
+    /// # Errors
+    /// `Request` for choices that do not go together.
+    pub fn choose(
+        job: &Job,
+        precision: Precision,
+        runtime: Runtime,
+        half: Option<Half>,
+        overrides: &Overrides,
+    ) -> Result<Option<Matrix>> {
+        if !is_matrix(job) || overrides.device_family == Some(DeviceFamily::Values) {
+            return Ok(None);
+        }
+        let triangle = if job.space.is_half() { Some(Placing::triangle(overrides)?) } else { None };
+        let kernel = match half {
+            Some(half) => Kernel::Products(half),
+            None if fits(job) && overrides.device_family != Some(DeviceFamily::Cells) => {
+                Kernel::Blocks(shape(job, precision, runtime, overrides)?)
+            }
+            None => Kernel::Pairs,
+        };
+        if kernel != Kernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
+            let e = Error::request("a thread has many cells here").at("--set tile.by");
+            return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
+        }
+        Ok(Some(Matrix { kernel, triangle }))
+    }
+}
+
+/// Rows and columns of the tile of a block of threads that compute whole pairs.
+pub const PAIRS: usize = 32;
+
+impl Kernel {
+    /// Rows and columns of the tile of a block of threads.
+    pub fn side(&self) -> usize {
+        match self {
+            Kernel::Products(_) | Kernel::Blocks(_) => TILE,
+            Kernel::Pairs => PAIRS,
+        }
+    }
+}
+
+/// Whether `job` is one matrix of numbers.
+fn is_matrix(job: &Job) -> bool {
+    let [Fold::Dense(f)] = job.folds.as_slice() else { return false };
+    job.low.formula.width(f.root, job.low.dim) == 1 && job.near_root.is_none() && job.nan != NanPolicy::Skip
+}
+
+/// Rows and columns of a tile of cells.
+pub const TILE: usize = 128;
+/// Components after which sums in single precision go to a second accumulator, which bounds their error.
+pub const CARRY: usize = 1024;
+
+/// How a register-blocked kernel is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Type of values.
+    pub precision: Precision,
+    /// Components of a slice.
+    pub slice: usize,
+    /// How slices come into shared memory.
+    pub copy: Copying,
+    /// Columns of cells of a thread: 8 or 16.
+    pub across: usize,
+    /// Blocks that should fit a multiprocessor.
+    pub blocks: usize,
+    /// How blocks of the grid become tiles.
+    pub map: Placing,
+    /// Values also go to their transposed place.
+    pub mirror: bool,
+    /// Numbers of a load.
+    pub load: usize,
+    /// Components of a slice in a row without a jump.
+    pub unroll: usize,
+}
+
+/// How slices come into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// Through registers, one slice ahead.
+    Ahead,
+    /// Past the registers, into so many slices in turn.
+    Pipe(usize),
+}
+
+impl Copying {
+    /// Slices that shared memory holds.
+    pub fn stages(self) -> usize {
+        match self {
+            Copying::Ahead => 2,
+            Copying::Pipe(stages) => stages,
+        }
+    }
+}
+
+impl Shape {
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        (TILE / 8 * TILE / self.across) as u32
+    }
+}
+
+/// Whether the sums of `low` go to a second accumulator now and then.
+pub fn carries(low: &Lowered, precision: Precision) -> bool {
+    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
+    precision == Precision::F32 && low.dim > CARRY && low.stages[0].reduces.iter().all(is_sum)
+}
+
+/// Whether `job` fits: rows long enough, one loop, at most two vectors a side, no box.
+pub fn fits(job: &Job) -> bool {
+    let low = &job.low;
+    let streams = [low.streams[0].len(), low.streams[1].len()];
+    let plain =
+        low.stages.len() == 1 && low.stages[0].scalars.is_empty() && !low.periodic && low.vector_tail.is_empty();
+    plain && low.dim >= 8 && low.stages[0].reduces.len() <= 1 && streams.iter().all(|s| (1..=2).contains(s))
+}
+
+/// Components of a slice by default: shared memory of 32 KiB for two stages of both sides.
+pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
+    let streams = low.streams[0].len() + low.streams[1].len();
+    let slice = 32 / (streams * precision.bytes() / 4).max(1);
+    if slice >= 16 {
+        16
+    } else if slice >= 8 {
+        8
+    } else {
+        4
+    }
+}
+
+/// Components of a slice, of which `stages` fit 48 KiB.
+pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
+    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
+    let one = streams.max(1) * TILE * precision.bytes() * stages;
+    let most = ((48 << 10) / one).max(2);
+    (1usize << most.ilog2()).min(16).min(low.dim.next_power_of_two())
+}
+
+/// Bytes of shared memory of a block.
+pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
+    let streams = low.streams[0].len() + low.streams[1].len();
+    shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
+}
+
+/// The shape of the kernel of whole rectangles.
+///
+/// # Errors
+/// `Request` for settings that make no sense.
+fn shape(job: &Job, precision: Precision, runtime: Runtime, overrides: &Overrides) -> Result<Shape> {
+    let low = &job.low;
+    let mirror = job.folds.iter().filter_map(Fold::dense).any(|f| f.is_mirrored(&job.space));
+    let single = precision == Precision::F32;
+    let piped = single && runtime == Runtime::Cuda;
+    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
+    let stages = overrides.dense_stages.map_or(if piped { 3 } else { 0 }, |v| v.get());
+    let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
+    let across = overrides.dense_across.map_or(8, |v| v.get());
+    let (slice, blocks) = match copy {
+        Copying::Ahead => (default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
+        // Second accumulators take the registers of a second block.
+        Copying::Pipe(_) => (pipe_slice(low, precision, stages), if carries(low, precision) { 1 } else { 2 }),
+    };
+    let slice = overrides.dense_slice.map_or(slice, |v| v.get());
+    let blocks = overrides.dense_blocks.map_or(blocks, |v| v.get());
+    let load = super::load_width(precision, overrides)?;
+    let unroll = overrides.dense_unroll.map_or(slice, |v| v.get());
+    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
+    if !slice.is_power_of_two() || slice < 2 || shared_bytes(low, &shape) > 48 << 10 {
+        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
+        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
+    }
+    Ok(shape)
+}

@@ -1,0 +1,423 @@
+//! How a device folds: sweeps of anchors over others, and what decides their precision, their source of values and where their
+//! counters are.
+
+use super::maps::Placing;
+use super::matrix::{self, Copying};
+use super::rounding::{Bound, Bounds, Ranges, is_exact};
+use super::{Runtime, load_width};
+use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput};
+use crate::sweep as tree;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, SelectKind};
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::{Id, Node, Side, Unary};
+use zipfold_core::{Cells, Error, Job, Precision, Result};
+
+/// Folds of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweeps {
+    /// The kernel of each side whose rows are anchors.
+    pub passes: Vec<Shape>,
+    /// How single precision decides most pairs, if it does.
+    pub filter: Option<Filter>,
+    /// Ranges of the rows of x and of y, from which predicates of single precision are made.
+    pub ranges: Option<[Ranges; 2]>,
+    /// Matches are counted first and written by a second kernel.
+    pub counts_first: bool,
+    /// Values near an edge of a bin are decided by single precision too.
+    pub fast_bins: bool,
+    /// Why the kernels are built so.
+    pub reason: &'static str,
+}
+
+/// How single precision decides most pairs: a value is off by `absolute + relative·|value|` at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filter {
+    /// The absolute part of the error.
+    pub absolute: f64,
+    /// The relative part.
+    pub relative: f64,
+    /// The least value.
+    pub least: f64,
+    /// The largest value.
+    pub most: f64,
+    /// The value is the truth of a predicate, whose operands have bounds of their own.
+    pub predicate: bool,
+}
+
+impl Filter {
+    const PREDICATE: Filter =
+        Filter { absolute: 0.0, relative: 0.0, least: f64::NEG_INFINITY, most: f64::INFINITY, predicate: true };
+}
+
+impl Sweeps {
+    /// The sweeps that fold `job`, whose rows are of these `ranges`; where nobody has looked at the rows, as for rows that a
+    /// filter serves.
+    ///
+    /// # Errors
+    /// `Request` for choices that do not go together.
+    pub fn choose(
+        job: &Job,
+        runtime: Runtime,
+        overrides: &Overrides,
+        ranges: Option<&[Ranges; 2]>,
+    ) -> Result<Option<Sweeps>> {
+        if !super::folds(job) {
+            return Ok(None);
+        }
+        let filter = match ranges {
+            _ if overrides.filter == Some(Choice::Off) => None,
+            Some(ranges) => filter(job, ranges),
+            None => filtered(job).map(|_| Filter::PREDICATE),
+        };
+        let single = sums_single(job) || ranges.map_or(exponents(job), |ranges| exponents_single(job, ranges));
+        let precision = if filter.is_some() || single { Precision::F32 } else { Precision::F64 };
+        let widest = tree::width(job, 0).max(tree::width(job, 1));
+        let leaf = tree::sweep(tree::Work::of(job), widest, precision);
+        let counts_first = counts_first(job, overrides);
+        let mut passes = vec![];
+        for (anchor, cells) in sides(job) {
+            let anchors = overrides.points_anchors.map_or(leaf.anchors, |v| v.get());
+            let input = overrides.points_input.unwrap_or(Input::Panel);
+            shuffles(input, runtime)?;
+            room(job, anchor, input, (anchors, precision))?;
+            let clean = filter.is_some() || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges));
+            let shape = Shape {
+                anchor,
+                anchors,
+                blocks: overrides.points_blocks.map_or(leaf.blocks, |v| v.get()),
+                unroll: overrides.points_unroll.map_or(leaf.unroll, |v| v.get()),
+                input,
+                precision,
+                filter: filter.is_some(),
+                cells,
+                clean,
+                fast: single,
+                load: load_width(precision, overrides)?,
+                balanced: is_balanced(job, overrides)?,
+                tiled: None,
+                copies: 0,
+            };
+            let shape = match is_tiled(job, overrides, &shape)? {
+                true => tiled(job, runtime, overrides, shape),
+                false => shape,
+            };
+            let taken = shared_rows(&job.low, &shape);
+            let cells = if let Fold::Histogram(h) = &job.folds[0] { Some(h.cells()) } else { None };
+            passes.push(Shape { copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)), ..shape });
+        }
+        let reason = match passes.iter().any(|pass| pass.tiled.is_some()) {
+            true => "rows too wide for registers: cells of register-blocked tiles go straight to the fold",
+            false => leaf.reason,
+        };
+        let fast_bins = overrides.bins == Some(Bins::Fast);
+        Ok(Some(Sweeps { passes, filter, ranges: ranges.cloned(), counts_first, fast_bins, reason }))
+    }
+    /// Whether cells come from register-blocked tiles.
+    pub fn is_tiled(&self) -> bool {
+        self.passes.iter().any(|pass| pass.tiled.is_some())
+    }
+    /// How single precision decides the bins of `h`.
+    pub fn band(&self, h: &Histogram) -> Option<Band> {
+        self.filter.and_then(|filter| bin_band(&filter, h, self.fast_bins))
+    }
+}
+
+/// How the kernel of one side is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// The side whose rows are anchors.
+    pub anchor: Side,
+    /// Anchors a thread.
+    pub anchors: usize,
+    /// Blocks that should fit a multiprocessor.
+    pub blocks: usize,
+    /// Steps of whole panels in a row without a jump.
+    pub unroll: usize,
+    /// How rows that are short reach the arithmetic; long ones always come from device memory.
+    pub input: Input,
+    /// Type of the sweep.
+    pub precision: Precision,
+    /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
+    pub filter: bool,
+    /// Cells that are visited.
+    pub cells: Cells,
+    /// Every cell counts: no cut-off, and no value can be NaN.
+    pub clean: bool,
+    /// Exponentials by the special function unit.
+    pub fast: bool,
+    /// Numbers of a load.
+    pub load: usize,
+    /// Pairs of a block's own rows are shared evenly by its threads.
+    pub balanced: bool,
+    /// The register-blocked tiles that compute cells, if they do.
+    pub tiled: Option<matrix::Shape>,
+    /// Private copies of the counters of a block; none where they are in device memory, or there are none.
+    pub copies: usize,
+}
+
+/// Whether rows of so many numbers are kept at hand.
+pub fn is_short(width: usize) -> bool {
+    width <= tree::HELD
+}
+
+/// Bytes of shared memory that rows take in a sweep of this shape.
+pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
+    let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let others = if matches!(shape.input, Input::Panel | Input::Both) { 1 } else { 0 };
+    let anchors = if shape.input == Input::Both { shape.anchors } else { 0 };
+    let row = |side: usize| if is_short(width(side)) { width(side).max(1) } else { 0 };
+    (row(other) * others + row(at) * anchors) * THREADS * shape.precision.bytes()
+}
+
+/// First edge and bins a unit of an axis with bins of equal width.
+pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
+    let n = axis.bins();
+    let (lo, hi) = (axis.edges[0], axis.edges[n]);
+    let step = (hi - lo) / n as f64;
+    let even = axis.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
+    (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
+}
+
+/// How a bin is decided in single precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// First edge and bins a unit.
+    pub lo: f64,
+    /// Bins a unit.
+    pub rate: f64,
+    /// The value is the square of what is binned.
+    pub squared: bool,
+    /// Bound of the value's error: absolute.
+    pub absolute: f64,
+    /// Bound of the value's error: relative.
+    pub relative: f64,
+    /// Values near an edge are decided by single precision too.
+    pub fast: bool,
+    /// No value is below this.
+    pub least: f64,
+    /// No value is beyond this.
+    pub most: f64,
+}
+
+impl Band {
+    /// Whether single precision can tell the bins apart at all.
+    pub fn pays(&self, bins: usize) -> bool {
+        let u = f64::from(f32::EPSILON);
+        bins < 1 << 20
+            && (self.absolute * self.rate * self.rate.max(1.0) + (self.relative + 8.0 * u) * bins as f64) < 0.2
+    }
+}
+
+/// Components of a slice of a tile, and slices copied ahead.
+const SLICE: usize = 16;
+const STAGES: usize = 2;
+
+/// `shape` with register-blocked tiles that compute its cells.
+fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
+    // Loop and fold shall fit the instruction cache together, and the registers. Lists of neighbours leave none of these for a
+    // longer loop.
+    let along = if matches!(tree::Work::of(job), tree::Work::Best(_)) { 1 } else { 4 };
+    let unroll = overrides.points_unroll.map_or(along, |v| v.get());
+    let slice = matrix::pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
+    let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
+    let tile = matrix::Shape {
+        precision: Precision::F32,
+        slice,
+        copy,
+        across: 16,
+        blocks: 2,
+        map: Placing::CROSS,
+        mirror: false,
+        load: shape.load,
+        unroll: unroll.min(slice),
+    };
+    Shape { anchors: 1, unroll, tiled: Some(tile), ..shape }
+}
+
+/// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a fold that takes them there.
+fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
+    let fits =
+        tree::tiles(job) && matrix::fits(job) && shape.clean && shape.precision == Precision::F32 && !shape.balanced;
+    let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
+    let fits = fits && !counts_first(job, overrides);
+    match overrides.fold_tiles {
+        None => Ok(fits && tree::is_wide(job)),
+        Some(FoldTiles::Sweep) => Ok(false),
+        Some(FoldTiles::Dense) if fits => Ok(true),
+        Some(FoldTiles::Dense) => {
+            let e = Error::request("this fold does not take its cells from dense tiles").at("--set fold.tiles");
+            Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
+        }
+    }
+}
+
+/// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's load-balanced diagonal).
+fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
+    match overrides.tile_diagonal {
+        None | Some(Diagonal::Plain) => Ok(false),
+        Some(Diagonal::Balanced) if job.space.is_half() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
+        Some(Diagonal::Balanced) => {
+            let e = Error::request("no diagonal whose pairs any thread may take").at("--set tile.diagonal");
+            Err(e.remedy("plain; balanced is for histograms of half spaces, --cells triangle or diagonal"))
+        }
+    }
+}
+
+/// Threads of a block.
+pub const THREADS: usize = 128;
+/// Bytes of shared memory that a block of any device has without asking for more.
+const SHARED_MEMORY: usize = 48 << 10;
+
+/// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
+fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Precision)) -> Result<()> {
+    let rows = [anchors, 1].map(|rows| rows * THREADS * precision.bytes());
+    let at = anchor as usize;
+    let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
+    // Counters, or the queues of candidates.
+    let taken = if matches!(job.folds[0], Fold::Histogram(_)) { tree::SHARED } else { tree::SHARED / 2 };
+    let most = SHARED_MEMORY - taken;
+    if input != Input::Both || bytes <= most {
+        return Ok(());
+    }
+    let e = Error::request(format!("{anchors} anchors a thread and a panel of others take {bytes} bytes"));
+    let e = e.at("--set points.input").limit(format!("{most} bytes of shared memory"));
+    Err(e.remedy("fewer --set points.anchors, or --set points.input=panel"))
+}
+
+/// Which sides are anchors, over which cells.
+fn sides(job: &Job) -> Vec<(Side, Cells)> {
+    let cells = job.space.cells;
+    let both = vec![(Side::X, cells), (Side::Y, Cells::Triangle)];
+    match &job.folds[0] {
+        Fold::Rows(f) if f.credits_both(job.space.is_half()) => both,
+        Fold::Nearest(_) if job.space.is_half() => both,
+        Fold::Select(f) if f.kind != SelectKind::Inner && job.space.is_half() => both,
+        Fold::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
+        Fold::Rows(_) | Fold::Nearest(_) | Fold::Select(_) | Fold::Histogram(_) => vec![(Side::X, cells)],
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => vec![],
+    }
+}
+
+/// Sums of single-precision inputs are computed in single precision, in double precision from panel to panel.
+pub fn sums_single(job: &Job) -> bool {
+    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
+    job.precision == Precision::F32 && job.near_root.is_none() && super::folds(job) && job.folds.iter().all(sums)
+}
+
+/// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.
+const EXPONENT: f64 = 2e-6;
+
+/// Whether `job` sums exponentials of single-precision inputs.
+fn exponents(job: &Job) -> bool {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    let single = job.precision == Precision::F32 && job.near_root.is_none() && !job.low.periodic;
+    single && matches!(f.op, RowOp::Logsumexp | RowOp::Softmax)
+}
+
+/// Sums of exponentials of single-precision inputs are computed in single precision where exponents are exact enough.
+fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
+    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    if !exponents(job) {
+        return false;
+    }
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    let error = |b: Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
+    bounds.get(job.low.formula.roots[f.root]).is_some_and(|b| error(b) <= EXPONENT)
+}
+
+/// The root that single precision may filter, and whether it is a predicate: where no cut-off decides beside it, and devices
+/// have the bits of the reference in double precision.
+pub fn filtered(job: &Job) -> Option<(usize, bool)> {
+    if job.near_root.is_some() || job.low.periodic || !is_exact(&job.low) {
+        return None;
+    }
+    match &job.folds[0] {
+        Fold::Rows(f) if is_extreme(f) => Some((f.root, false)),
+        Fold::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
+        Fold::Nearest(f) => Some((f.root, false)),
+        Fold::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => Some((h.axes[0].root, false)),
+        Fold::Select(f) if f.value.is_none() => Some((f.root, true)),
+        Fold::Rows(_) | Fold::Histogram(_) | Fold::Select(_) => None,
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => None,
+    }
+}
+
+/// What single precision can filter of rows of these ranges: one root with a bound, and every root a finite number, since
+/// filters do not look for NaN.
+fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
+    let (root, predicate) = filtered(job)?;
+    let roots = &job.low.formula.roots;
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    // Roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).
+    let others = (0..roots.len()).filter(|at| *at != root);
+    if !others.into_iter().all(|at| bounds.get(roots[at]).is_some()) {
+        return None;
+    }
+    if predicate {
+        // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
+        return (bounds.decides(roots[root]) && bounds.covers(roots[root])).then_some(Filter::PREDICATE);
+    }
+    let b = bounds.get(roots[root])?;
+    let found = Filter { absolute: b.abs, relative: b.rel, least: b.lo, most: b.hi, predicate };
+    let Fold::Histogram(h) = &job.folds[0] else { return Some(found) };
+    bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found)
+}
+
+/// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
+fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
+    let bounds = Bounds::new(&job.low, ranges.clone());
+    // An exponential may be too inexact to be bounded, and is a number all the same.
+    let number = |id: Id| match job.low.formula.node(id) {
+        Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
+        _ => bounds.get(id).is_some(),
+    };
+    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
+}
+
+/// Whether a row keeps one of its values.
+pub fn is_extreme(f: &RowFold) -> bool {
+    matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax)
+}
+
+/// Whether a join counts its matches first, for comparison with the buffer of pages.
+fn counts_first(job: &Job, overrides: &Overrides) -> bool {
+    let inner = matches!(&job.folds[0], Fold::Select(f) if f.kind == SelectKind::Inner);
+    inner && overrides.select_output == Some(SelectOutput::Count)
+}
+
+/// Refuses shuffles where the runtime has none.
+fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
+    if input != Input::Shuffle || runtime == Runtime::Cuda {
+        return Ok(());
+    }
+    let e = Error::request("this device has no shuffles between threads").at("--set points.input");
+    Err(e.remedy("panel, cache or both"))
+}
+
+fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
+    let (lo, rate) = uniform(&h.axes[0])?;
+    Some(Band {
+        lo,
+        rate,
+        squared: h.axes[0].squared,
+        absolute: f.absolute,
+        relative: f.relative,
+        fast,
+        least: f.least,
+        most: f.most,
+    })
+}
+
+/// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they are in device memory.
+fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
+    let default = match tree::counters(cells, runtime == Runtime::Cuda) {
+        tree::Counters::Private(copies) => copies,
+        tree::Counters::Global => 0,
+    };
+    let asked = overrides.hist_copies.map_or(default, |copies| copies.get());
+    // As many as fit, where fewer were asked for than that.
+    let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
+    asked.min(room / 4 / (cells + 1))
+}
