@@ -1,74 +1,17 @@
 //! The choice of a plan: tile sides from caches and folds, precision, predicted time.
 
+use crate::bytes::working_bytes;
 use crate::cost::{self, Term, Work};
-use crate::device::OnDevice;
 use crate::machine::{Isa, Machine};
-use crate::order::Order;
-use crate::overrides::{Family, Overrides};
+use crate::overrides::Overrides;
+use crate::plan::Plan;
 use crate::prune::{self, Prune};
 use crate::screen::{Form, Question};
 use crate::strategy::Strategy;
 use crate::tiles::Tiling;
-use serde::Serialize;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Precision, Result};
-
-/// How a job is run. A plan changes speed, never meaning.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
-    /// `cpu`, or a device: `cuda:0`.
-    pub backend: String,
-    /// The kernels of a processor.
-    pub family: Family,
-    /// What a processor runs: the first of these that loads.
-    pub strategies: Vec<Strategy>,
-    /// Instruction set.
-    pub isa: Isa,
-    /// Threads.
-    pub threads: usize,
-    /// Tile sides.
-    pub tiling: Tiling,
-    /// The order of the blocks of a tile.
-    pub order: Order,
-    /// Consecutive tiles that one thread folds into one partial.
-    pub tiles_per_unit: usize,
-    /// The type in which values are computed.
-    pub precision: Precision,
-    /// Cells of the space.
-    pub cells: u64,
-    /// Tiles of the space.
-    pub tiles: usize,
-    /// Operations per cell.
-    pub operations: f64,
-    /// Bytes of states, panels and units in flight.
-    pub peak_bytes: u64,
-    /// Predicted seconds.
-    pub seconds: f64,
-    /// What bounds them.
-    pub bound: String,
-    /// What they are made of, the largest first.
-    pub terms: Vec<Term>,
-    /// Whether bounds leave pairs out.
-    pub prune: Prune,
-    /// Why each choice was made.
-    pub reasons: Vec<String>,
-    /// What a device runs, where the plan is for one.
-    pub device: Option<OnDevice>,
-    /// What makes the run slower than it could be, and what would help.
-    pub warnings: Vec<String>,
-}
-
-impl Plan {
-    /// What a processor is to run.
-    pub fn strategy(&self) -> Option<&Strategy> {
-        self.strategies.first()
-    }
-    /// Predicted seconds where dense results go to memory that was written before.
-    pub fn seconds_into_lent(&self) -> f64 {
-        self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
-    }
-}
 
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;
@@ -271,46 +214,4 @@ fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resul
 
 fn fold_operations(job: &Job) -> f64 {
     job.folds.iter().map(|fold| fold.traits().operations).sum()
-}
-
-/// Bytes of a dense result.
-pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64 {
-    fold.dense().map_or(0, |f| f.elements(n, m).saturating_mul(precision.bytes() as u64))
-}
-
-/// Bytes of hoisted rows and of what the threads hold.
-pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) -> u64 {
-    let side =
-        |s: usize, rows: usize| (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64;
-    let nodes = job.low.formula.nodes().len() as u64;
-    let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
-    // With bounds a tile may have all rows, and threads hold none of them.
-    let tile = if prune.is_on() { 0 } else { (tiling.rows + tiling.cols) as u64 * 64 };
-    // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
-    let gathered =
-        3 * job.folds.iter().filter(|f| f.is_dense()).count() as u64 * (tiling.rows * tiling.cols * 8) as u64;
-    let (x, y) = (side(0, job.space.n), side(1, job.space.m));
-    if prune.mesh.is_some() {
-        // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
-        return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
-    }
-    if prune.is_on() && matches!(cost::kernel(job, Family::Points), cost::Kernel::Nearest | cost::Kernel::Within) {
-        // Clouds: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
-        // rows are kept once more (resident for neighbours of one table: 115 bytes a row of 3, 438 of 8).
-        let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
-        let lists = if matches!(job.folds[0], Fold::Nearest(_)) { 24 * job.space.n as u64 } else { 0 };
-        let rows = if job.low.dim <= 4 { x + y } else { 3 * (x + y) };
-        return rows + 48 * sorted as u64 + lists + threads as u64 * registers;
-    }
-    // Weights that are multiplied as values are computed: in the units of the sum, and by lane.
-    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(job.space.is_half()).is_some());
-    let weights = if job.folds.iter().any(sums) { 16 * job.space.m as u64 } else { 0 };
-    // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
-    let copies = match prune.is_on() {
-        true => 7,
-        false if Form::of(job).is_some() => 3,
-        false => 1 + u64::from(job.low.dim >= 16),
-    };
-    let lists = prune.grid.map_or(0, |grid| prune::list_bytes(job, &grid));
-    copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists)
 }

@@ -1,182 +1,31 @@
 //! Facts of a device, and the plan for it.
 
+mod facts;
+mod loads;
 pub mod maps;
 pub mod matrix;
 pub mod rounding;
 pub mod sweeps;
+mod work;
+
+pub use facts::{Facts, Runtime};
+pub use sweeps::{MOST_STATE, folds};
+pub use work::{OnDevice, Work};
 
 use matrix::Matrix;
 use rounding::Ranges;
 use sweeps::Sweeps;
 
-use crate::choose::Plan;
 use crate::half;
 pub use crate::kernels::kernel_seconds;
 use crate::overrides::{DeviceFamily, Overrides, Residency};
+use crate::plan::Plan;
 use crate::prune::Prune;
 use crate::sweep::width;
 use crate::tiles::{Tile, Tiling};
-use serde::{Serialize, Serializer};
-use std::fmt;
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Binary, Node, Unary};
-use zipfold_core::{Error, Job, Precision, Result};
-
-/// The runtime that drives a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Runtime {
-    /// The CUDA driver, kernels by NVRTC.
-    Cuda,
-    /// An OpenCL platform.
-    OpenCl,
-}
-
-impl Runtime {
-    /// The name that `--device` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Runtime::Cuda => "cuda",
-            Runtime::OpenCl => "opencl",
-        }
-    }
-}
-
-/// Facts of a device.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// Its runtime.
-    pub runtime: Runtime,
-    /// Its number within the runtime.
-    pub index: usize,
-    /// Its name.
-    pub name: String,
-    /// The version of its driver or platform.
-    pub driver: String,
-    /// Streaming multiprocessors, or compute units.
-    pub units: usize,
-    /// Cycles a second of a unit.
-    pub clock: f64,
-    /// Bytes of device memory.
-    pub memory: u64,
-    /// Bytes of the largest single allocation.
-    pub largest: u64,
-    /// Bytes of shared (local) memory that one thread block may use without asking for more.
-    pub shared: usize,
-    /// Most threads of a thread block.
-    pub threads: usize,
-    /// Compute capability (90 for 9.0), 0 outside CUDA.
-    pub capability: usize,
-    /// Whether it computes in double precision.
-    pub double: bool,
-    /// Whether it is a processor of the host that poses as a device.
-    pub host: bool,
-}
-
-impl Facts {
-    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of middling size.
-    pub fn described(runtime: Runtime) -> Self {
-        let gib = |n: u64| n << 30;
-        match runtime {
-            Runtime::Cuda => Facts {
-                runtime,
-                index: 0,
-                name: "NVIDIA H200, described".into(),
-                driver: "CUDA 13.0".into(),
-                units: 132,
-                clock: 1.98e9,
-                memory: gib(140),
-                largest: gib(140),
-                shared: 48 << 10,
-                threads: 1024,
-                capability: 90,
-                double: true,
-                host: false,
-            },
-            Runtime::OpenCl => Facts {
-                runtime,
-                index: 0,
-                name: "an OpenCL GPU, described".into(),
-                driver: "OpenCL 1.2".into(),
-                units: 32,
-                clock: 1.5e9,
-                memory: gib(8),
-                largest: gib(2),
-                shared: 48 << 10,
-                threads: 256,
-                capability: 0,
-                double: true,
-                host: false,
-            },
-        }
-    }
-    /// `cuda:0`.
-    pub fn id(&self) -> String {
-        format!("{}:{}", self.runtime.name(), self.index)
-    }
-}
-
-/// What a device does for a plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OnDevice {
-    /// Where its rows lie.
-    pub rows: Residency,
-    /// Its kernels.
-    pub work: Work,
-}
-
-/// The work of a device.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Work {
-    /// It computes one matrix.
-    Matrix(Matrix),
-    /// It folds.
-    Sweeps(Sweeps),
-    /// It computes values, the host folds them.
-    Values,
-}
-
-/// For people: `register-blocked tiles`.
-impl fmt::Display for Work {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Work::Matrix(Matrix { kernel: matrix::Kernel::Products(_), .. }) => "matrix units",
-            Work::Matrix(Matrix { kernel: matrix::Kernel::Blocks(_), .. }) => "register-blocked tiles",
-            Work::Matrix(Matrix { kernel: matrix::Kernel::Pairs, .. }) => "a thread a pair",
-            Work::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
-                (true, true) => "register-blocked tiles, single precision where it can decide",
-                (true, false) => "register-blocked tiles",
-                (false, true) => "a sweep, single precision where it can decide",
-                (false, false) => "a sweep",
-            },
-            Work::Values => "values that the host folds",
-        })
-    }
-}
-
-impl Serialize for OnDevice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.work)
-    }
-}
-
-/// Numbers of 16 bytes, the longest load.
-fn longest(precision: Precision) -> usize {
-    16 / precision.bytes()
-}
-
-/// Numbers of a load: the longest, or what the choice `load.vector` asks for.
-///
-/// # Errors
-/// `Request` for loads of more than 16 bytes.
-pub(crate) fn load_width(precision: Precision, overrides: &Overrides) -> Result<usize> {
-    let most = longest(precision);
-    let numbers = overrides.load_vector.map_or(most, |numbers| numbers.get());
-    if numbers <= most {
-        return Ok(numbers);
-    }
-    let e = Error::request(format!("no loads of {numbers} numbers of double precision")).at("--set load.vector");
-    Err(e.limit("16 bytes").remedy("1 or 2"))
-}
+use zipfold_core::{Job, Result};
 
 /// Turns a plan for the host into one for the device `facts`: large tiles, so that launches are few.
 ///
@@ -330,23 +179,6 @@ pub const DRIVER: u64 = 512 << 20;
 const COMPILED: [f64; 2] = [0.3, 1.5];
 /// Cells a second whose values come home to be folded by one thread of the host: an estimate.
 const BY_HOST: f64 = 40e6;
-/// Numbers in the state of a row that a device keeps at hand.
-pub const MOST_STATE: usize = 20;
-
-/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
-pub fn folds(job: &Job) -> bool {
-    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
-    if !scalar {
-        return false;
-    }
-    match job.folds.as_slice() {
-        [Fold::Rows(f)] => f.width == 1 && f.stride() <= MOST_STATE,
-        [Fold::Nearest(_) | Fold::Select(_)] => true,
-        [Fold::Histogram(h)] => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
-        _ => false,
-    }
-}
-
 /// Seconds of a run by `plan`, one for a device, with everything that a process does once for it.
 pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     let formula = &job.low.formula;
@@ -372,7 +204,7 @@ fn predict(job: &Job, facts: &Facts, work: &Work, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;
     let compute = kernel_seconds(job, facts, plan.cells, work);
-    let dense = |f: &Fold| crate::choose::dense_bytes(f, job.space.n, job.space.m, plan.precision);
+    let dense = |f: &Fold| crate::bytes::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     // Values of double precision come home, one thread folds them.
     let by_host = if is_only_dense(job) || folds(job) { 0.0 } else { plan.cells as f64 * (8.0 / HOME + 1.0 / BY_HOST) };

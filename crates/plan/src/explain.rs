@@ -1,6 +1,6 @@
 //! A plan for people: in words of the question first, in those of the engine where more is asked for.
 
-use crate::choose::Plan;
+use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Cells, Job, Precision, figures};

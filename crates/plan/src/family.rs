@@ -2,12 +2,9 @@
 
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
-use crate::screen::Form;
+use crate::screen::{Form, LONG};
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Precision, Result};
-
-/// Components from which packed rows and their kernels pay.
-pub(crate) const LONG: usize = 16;
 
 /// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of them.
 const REACH: usize = 1 << 19;

@@ -1,7 +1,8 @@
 //! The planner of zipfold: a pure function from a problem, a machine and a budget to a plan. No I/O, no clock.
 #![forbid(unsafe_code)]
 
-pub mod choose;
+mod bytes;
+mod choose;
 pub mod cost;
 pub mod device;
 pub mod executor;
@@ -12,6 +13,7 @@ mod kernels;
 pub mod machine;
 pub mod order;
 pub mod overrides;
+mod plan;
 pub mod points;
 pub mod prune;
 pub mod screen;
@@ -20,11 +22,13 @@ pub mod strategy;
 pub mod sweep;
 pub mod tiles;
 
-pub use choose::{Plan, choose};
+pub use bytes::{dense_bytes, working_bytes};
+pub use choose::choose;
 pub use executor::{Executor, Folded, Sink, Stop, Values};
 pub use machine::{Isa, Machine};
 pub use order::Order;
 pub use overrides::{Family, Overrides};
+pub use plan::Plan;
 pub use strategy::{Evaluator, Strategy};
 pub use tiles::{SPAN, Tile, Tiling};
 

@@ -1,6 +1,5 @@
 //! Measured facts of a machine, an input of the planner.
 
-use crate::cost::rates;
 use serde::{Deserialize, Serialize};
 
 /// Instruction sets of the CPU backend.
@@ -53,6 +52,14 @@ impl Isa {
     }
 }
 
+/// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
+pub const WRITE: f64 = 16e9;
+/// See [`WRITE`].
+pub const FRESH: f64 = 1.5e9;
+
+/// Cycles a second of the cores that were measured.
+pub const CLOCK: f64 = 3.7e9;
+
 /// Facts of a CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
@@ -84,9 +91,9 @@ impl Default for Machine {
             executable: false,
             l1: 32 << 10,
             l2: 1 << 20,
-            clock: rates::CLOCK,
-            write_rate: rates::WRITE,
-            fresh_rate: rates::FRESH,
+            clock: CLOCK,
+            write_rate: WRITE,
+            fresh_rate: FRESH,
             memory: 4 << 30,
         }
     }

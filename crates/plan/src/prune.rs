@@ -2,23 +2,20 @@
 
 mod estimate;
 mod grid;
+mod kernel;
 mod mesh;
 mod reach;
+mod way;
 
 pub use estimate::sampled_ends;
-pub use grid::{Grid, NEAR_TOGETHER, list_bytes};
-pub use mesh::Mesh;
+pub use grid::{NEAR_TOGETHER, list_bytes};
+pub use kernel::{Kernel, kernel};
 pub use reach::reach;
+pub use way::{Grid, Mesh, Mode, Prune, mode, takes_boxes, walked};
 
-use crate::cost;
 use crate::overrides::{Family, MeshCells, Overrides, Pruning};
-use serde::{Deserialize, Serialize};
 use zipfold_core::fold::Fold;
-use zipfold_core::pair::Shape;
-use zipfold_core::{Cells, Error, Job, Result, Space};
-
-/// Hoisted numbers of a row beyond which boxes say little and cost much.
-const MOST_COORDINATES: usize = 64;
+use zipfold_core::{Error, Job, Result};
 
 /// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
 const WORTH_CYCLES: f64 = 1.6e7;
@@ -33,87 +30,6 @@ const WORTH_SHARE: f64 = 0.4;
 const WORTH_MESH: f64 = 0.7;
 /// Boxes that leave this part of what a mesh leaves are better than that.
 const WORTH_BOXES: f64 = 0.5;
-
-/// How the cells of a pruned run are walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Each once.
-    Once,
-    /// Those of a half space from both their rows, for folds that credit rows.
-    Doubled,
-}
-
-/// Whether a plan prunes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Prune {
-    on: bool,
-    /// The share of pairs that is expected to be evaluated, where it was estimated.
-    pub evaluated: Option<f64>,
-    /// Columns of a mesh, where a histogram of distances looks for its pairs in one.
-    pub mesh: Option<Mesh>,
-    /// Cells of a grid, where folds by row look for the pairs within a cut-off in one.
-    #[serde(default)]
-    pub grid: Option<Grid>,
-}
-
-impl Prune {
-    /// How rows are sorted: tiles of runs that sort them in another way are of other rows.
-    pub fn rows(self) -> String {
-        match (self.on, self.mesh) {
-            (false, _) => "as given".into(),
-            (true, _) if self.grid.is_some() => "grid".into(),
-            (true, None) => "boxes".into(),
-            (true, Some(mesh)) => format!("mesh {}", mesh.parts),
-        }
-    }
-    /// Whether bounds are used.
-    pub fn is_on(self) -> bool {
-        self.on
-    }
-}
-
-/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take them in the order given, and
-/// its values must be numbers.
-pub fn mode(job: &Job) -> Option<Mode> {
-    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
-    if by_row && reach(job).is_some() {
-        return Some(if job.space.is_half() { Mode::Doubled } else { Mode::Once });
-    }
-    let formula = &job.low.formula;
-    let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
-    let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
-    let rows = [job.space.n, job.space.m];
-    let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
-    let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
-    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(|fold| fold.traits().bounded)) {
-        return None;
-    }
-    if !job.space.is_half() {
-        return Some(Mode::Once);
-    }
-    let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
-    match by_row {
-        0 => Some(Mode::Once),
-        all if all == job.folds.len() => Some(Mode::Doubled),
-        _ => None,
-    }
-}
-
-/// The space that is walked: a half space whose folds credit rows is walked from both rows of a cell.
-pub fn walked(job: &Job, prune: Prune) -> Space {
-    let doubled = prune.on && mode(job) == Some(Mode::Doubled);
-    let cells = match (job.space.cells, doubled) {
-        (Cells::Triangle, true) => Cells::Ordered,
-        (Cells::Diagonal, true) => Cells::Square,
-        (cells, _) => cells,
-    };
-    Space { cells, ..job.space }
-}
-
-/// Whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
-pub fn takes_boxes(job: &Job) -> bool {
-    job.folds.iter().all(|fold| fold.traits().bounded)
-}
 
 /// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it pays.
 ///
@@ -154,8 +70,8 @@ pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<S
 /// clocks and cores, so that a run that goes on elsewhere is planned alike.
 fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
     let family = overrides.family.unwrap_or(Family::Points);
-    match cost::kernel(job, family) {
-        cost::Kernel::Ends => job.space.n.saturating_mul(job.space.m) >= WORTH_ENDS,
+    match kernel(job, family) {
+        Kernel::Ends => job.space.n.saturating_mul(job.space.m) >= WORTH_ENDS,
         _ => cycles >= WORTH_CYCLES,
     }
 }
@@ -170,14 +86,14 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
         return Prune { evaluated: Some(grid.evaluated), grid: Some(grid), ..Prune::default() };
     }
     let family = overrides.family.unwrap_or(Family::Points);
-    let kernel = cost::kernel(job, family);
-    if kernel == cost::Kernel::Ends {
+    let kernel = kernel(job, family);
+    if kernel == Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
         return Prune { evaluated, ..Prune::default() };
     }
     let boxes = || Prune { evaluated: estimate::evaluated(job, kernel), ..Prune::default() };
     let asked = parts(overrides);
-    if kernel != cost::Kernel::Points || asked == Some(0) {
+    if kernel != Kernel::Points || asked == Some(0) {
         return boxes();
     }
     let Some(mesh) = mesh::choose(job, asked) else { return boxes() };

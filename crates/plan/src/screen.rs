@@ -2,12 +2,14 @@
 //! a fold that keeps few of the values. A value in single precision with a bound of its error decides most pairs; the
 //! others are computed in double precision, so that the answer is that of double precision.
 
-use crate::family::LONG;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, SelectKind};
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::tree::{Binary, Id, Node, Side, Unary};
 use zipfold_core::{Job, Precision, number};
+
+/// Components from which packed rows and their kernels pay.
+pub const LONG: usize = 16;
 
 /// The share of the pairs that neighbours may need in double precision.
 const FEW: f64 = 1.0 / 32.0;

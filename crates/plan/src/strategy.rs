@@ -1,10 +1,9 @@
 //! How the pairs of a job are computed: a list of strategies, each with every number that its executor needs beside the job
 //! and the plan. The first that loads runs; the last one always loads.
 
-use crate::family::LONG;
 use crate::overrides::Family;
 use crate::prune::{self, Prune};
-use crate::screen::Form;
+use crate::screen::{Form, LONG};
 use crate::search::Search;
 use serde::{Serialize, Serializer};
 use std::fmt;

@@ -19,9 +19,9 @@ use zipfold_core::fold::{Axis, Columns, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_io::OutputOptions;
-use zipfold_plan::choose::{dense_bytes, working_bytes};
 use zipfold_plan::device::host_tiling;
 use zipfold_plan::{Executor, Folded, Machine, Overrides, Plan, Sink, Stop, Tile, choose};
+use zipfold_plan::{dense_bytes, working_bytes};
 
 /// How a job is run.
 pub struct Options<'a> {
@@ -207,19 +207,44 @@ const EDGE: u64 = 32;
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
 pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
-    let placed = crate::device::place(job, plan, options)?;
-    match placed.0.precision {
-        Precision::F32 => run_typed::<f32>(problem, job, placed, target, options),
-        Precision::F64 => run_typed::<f64>(problem, job, placed, target, options),
+    let (plan, device) = crate::device::place(job, plan, options)?;
+    match plan.precision {
+        Precision::F32 => {
+            let load = |plan: &Plan| crate::device::load::<f32>(job, plan, device, &options.warnings);
+            run_typed::<f32>(problem, job, plan, target, options, load)
+        }
+        Precision::F64 => {
+            let load = |plan: &Plan| crate::device::load::<f64>(job, plan, device, &options.warnings);
+            run_typed::<f64>(problem, job, plan, target, options, load)
+        }
     }
 }
 
-fn run_typed<T: Typed>(
+/// Runs `job` by `plan` on the executor that `load` makes for it.
+///
+/// # Errors
+/// Those of [`run`], of `load` and of the executor.
+pub fn run_by<'e>(
     problem: &Problem,
     job: &Job,
-    (mut plan, device): crate::device::Placed,
+    plan: Plan,
     target: &Target,
     options: &Options<'_>,
+    load: impl FnOnce(&Plan) -> Result<Box<dyn Executor + 'e>> + Send,
+) -> Result<Outcome> {
+    match plan.precision {
+        Precision::F32 => run_typed::<f32>(problem, job, plan, target, options, load),
+        Precision::F64 => run_typed::<f64>(problem, job, plan, target, options, load),
+    }
+}
+
+fn run_typed<'e, T: Typed>(
+    problem: &Problem,
+    job: &Job,
+    mut plan: Plan,
+    target: &Target,
+    options: &Options<'_>,
+    load: impl FnOnce(&Plan) -> Result<Box<dyn Executor + 'e>> + Send,
 ) -> Result<Outcome> {
     let start = Instant::now();
     let workers = Workers::of(job, &plan)?;
@@ -252,7 +277,7 @@ fn run_typed<T: Typed>(
     }
     // A unit that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
-    let executor = workers.install(|| crate::device::load::<T>(job, &plan, device, &options.warnings))?;
+    let executor = workers.install(|| load(&plan))?;
     let keeper = Keeper::new(run, &merged, options);
     let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options, ahead, stop };
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;

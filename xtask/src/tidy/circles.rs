@@ -14,7 +14,7 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/core", 14),
     ("crates/cpu", 20),
     ("crates/gpu", 9),
-    ("crates/plan", 21),
+    ("crates/plan", 6),
     ("crates/zipfold", 5),
 ];
 

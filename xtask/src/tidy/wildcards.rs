@@ -27,7 +27,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/gpu/src/emit/strip.rs", 1),
     ("crates/gpu/src/host.rs", 1),
     ("crates/gpu/src/points.rs", 5),
-    ("crates/plan/src/device.rs", 1),
     ("crates/plan/src/kernels.rs", 4),
     ("crates/plan/src/prune/estimate.rs", 2),
     ("crates/plan/src/prune/reach.rs", 1),

@@ -16,7 +16,7 @@ use zipfold_core::{Job, Side as Of, Table};
 use zipfold_plan::executor::Number;
 
 /// Components from which packing and blocking pay.
-pub const WORTH: usize = 16;
+pub use zipfold_plan::screen::LONG as WORTH;
 
 /// Element types with dense kernels.
 pub trait Dense: Real + crate::simd::Element {

@@ -7,9 +7,9 @@ mod formula;
 mod pruned;
 pub mod rates;
 
-pub use pruned::{Kernel, kernel, meshed};
+pub use pruned::meshed;
 
-use crate::choose::dense_bytes;
+use crate::bytes::dense_bytes;
 use crate::machine::{Isa, Machine};
 use crate::overrides::Family;
 use crate::prune::Prune;

@@ -1,9 +1,7 @@
 //! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
 
 use super::{Term, Work, formula, rates};
-use crate::overrides::Family;
-use crate::prune::{Grid, Mesh};
-use crate::search::{Question, Search};
+use crate::prune::{Grid, Kernel, Mesh, kernel, walked};
 use zipfold_core::Job;
 use zipfold_core::fold::Fold;
 
@@ -14,34 +12,6 @@ const BLOCK: f64 = 128.0;
 const GROUP: f64 = 16.0;
 /// Lanes of a vector of distances.
 const VECTOR: f64 = 16.0;
-
-/// The kernel that answers a pruned job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// A histogram of distances between points.
-    Points,
-    /// The nearest by a cloud.
-    Nearest,
-    /// Those within a limit by a cloud.
-    Within,
-    /// The least and the largest by a cloud.
-    Ends,
-    /// Any formula and folds, by bounds.
-    General,
-}
-
-/// The kernel of `job` in `family`.
-pub fn kernel(job: &Job, family: Family) -> Kernel {
-    if family == Family::Points && crate::points::apply(job) {
-        return Kernel::Points;
-    }
-    match Search::of(job).map(|search| search.question) {
-        Some(Question::Nearest(_)) => Kernel::Nearest,
-        Some(Question::Within(_)) => Kernel::Within,
-        Some(Question::Extremes) => Kernel::Ends,
-        None => Kernel::General,
-    }
-}
 
 /// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of rows, and vectors in them.
 pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
@@ -61,7 +31,7 @@ pub(super) fn summed(job: &Job) -> f64 {
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel(work.job, work.family);
     let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
-    let doubled = crate::prune::walked(work.job, work.prune).cells != work.job.space.cells;
+    let doubled = walked(work.job, work.prune).cells != work.job.space.cells;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
     if let Some(mesh) = &work.prune.mesh {
         let rows = (work.job.space.n + if work.job.y.is_some() { work.job.space.m } else { 0 }) as f64;

@@ -215,13 +215,5 @@ pub const START: f64 = 150e3;
 /// See [`START`].
 pub const SAMPLED: f64 = 3e6;
 
-/// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
-pub const WRITE: f64 = 16e9;
-/// See [`WRITE`].
-pub const FRESH: f64 = 1.5e9;
-
-/// Cycles a second of the cores that were measured.
-pub const CLOCK: f64 = 3.7e9;
-
 /// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
 pub const SUMMED: [f64; 2] = [8.0, 70.0];

@@ -1,6 +1,7 @@
 //! How a device computes one matrix: by matrix units, by register-blocked tiles, or pair by pair.
 
-use super::Runtime;
+use super::facts::Runtime;
+use super::loads::load_width;
 use super::maps::Placing;
 use crate::half::Half;
 use crate::overrides::{DeviceFamily, Overrides};
@@ -197,7 +198,7 @@ fn shape(job: &Job, precision: Precision, runtime: Runtime, overrides: &Override
     };
     let slice = overrides.dense_slice.map_or(slice, |v| v.get());
     let blocks = overrides.dense_blocks.map_or(blocks, |v| v.get());
-    let load = super::load_width(precision, overrides)?;
+    let load = load_width(precision, overrides)?;
     let unroll = overrides.dense_unroll.map_or(slice, |v| v.get());
     let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
     if !slice.is_power_of_two() || slice < 2 || shared_bytes(low, &shape) > 48 << 10 {

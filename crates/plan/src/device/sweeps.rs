@@ -1,10 +1,11 @@
 //! How a device folds: sweeps of anchors over others, and what decides their precision, their source of values and where their
 //! counters are.
 
+use super::facts::Runtime;
+use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
-use super::{Runtime, load_width};
 use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput};
 use crate::sweep as tree;
 use zipfold_core::fold::rows::Along;
@@ -12,6 +13,24 @@ use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
+
+/// Numbers in the state of a row that a device keeps at hand.
+pub const MOST_STATE: usize = 20;
+
+/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
+pub fn folds(job: &Job) -> bool {
+    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
+    if !scalar {
+        return false;
+    }
+    let [fold] = job.folds.as_slice() else { return false };
+    match fold {
+        Fold::Rows(f) => f.width == 1 && f.stride() <= MOST_STATE,
+        Fold::Nearest(_) | Fold::Select(_) => true,
+        Fold::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => false,
+    }
+}
 
 /// Folds of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +81,7 @@ impl Sweeps {
         overrides: &Overrides,
         ranges: Option<&[Ranges; 2]>,
     ) -> Result<Option<Sweeps>> {
-        if !super::folds(job) {
+        if !folds(job) {
             return Ok(None);
         }
         let filter = match ranges {
@@ -303,7 +322,7 @@ fn sides(job: &Job) -> Vec<(Side, Cells)> {
 /// Sums of single-precision inputs are computed in single precision, in double precision from panel to panel.
 pub fn sums_single(job: &Job) -> bool {
     let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
-    job.precision == Precision::F32 && job.near_root.is_none() && super::folds(job) && job.folds.iter().all(sums)
+    job.precision == Precision::F32 && job.near_root.is_none() && folds(job) && job.folds.iter().all(sums)
 }
 
 /// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.

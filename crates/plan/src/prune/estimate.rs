@@ -3,7 +3,7 @@
 //! Boxes of the real size are needed, but not all of them: some rows are picked at random, and each is given a box as
 //! large as a group of rows along the curve would have, estimated from the spacing of the sample.
 
-use crate::cost::Kernel;
+use super::kernel::Kernel;
 use zipfold_core::fold::{Extremes, Fold, Histogram, RowOp};
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;

@@ -1,7 +1,7 @@
 //! The grid of cells in which folds by row look for the pairs within a cut-off, and what it would leave: by a sample of them.
 
 use super::estimate::picked;
-use serde::{Deserialize, Serialize};
+use super::way::Grid;
 use zipfold_core::space::reach::Place;
 use zipfold_core::{Job, Table, Windows};
 
@@ -9,19 +9,6 @@ use zipfold_core::{Job, Table, Windows};
 const QUERIES: usize = 128;
 /// How far rows of a cell look, in windows: to the next cell on either side, from anywhere in their own.
 const LOOK: f64 = 1.5;
-
-/// What a grid is expected to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Grid {
-    /// The share of pairs in cells that meet.
-    pub evaluated: f64,
-    /// The share of pairs within reach.
-    pub within: f64,
-    /// Rows of x that share a cell.
-    pub together: f64,
-    /// The largest share of the rows of y that one row of x looks at, with room for rows that no sample met.
-    pub densest: f64,
-}
 
 /// Columns that the lists of rows which are computed together may hold in all; a row by itself may have more.
 pub const NEAR_TOGETHER: usize = 1 << 18;

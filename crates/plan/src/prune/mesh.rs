@@ -1,8 +1,8 @@
 //! The mesh of columns in which a histogram of distances looks for its pairs, and what it would leave: by a sample of them.
 
 use super::estimate::picked;
+use super::way::Mesh;
 use crate::cost;
-use serde::{Deserialize, Serialize};
 use zipfold_core::fold::Fold;
 use zipfold_core::number::round_even;
 use zipfold_core::space::cell::Image;
@@ -19,19 +19,6 @@ const PARTS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 const FEWEST: f64 = 16.0;
 /// Rows that share the columns they meet.
 const GROUP: f64 = 4.0;
-
-/// Columns of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mesh {
-    /// Cells to the last edge.
-    pub parts: u32,
-    /// Columns that a row meets.
-    pub met: f64,
-    /// The share of pairs that is looked at, padding of vectors apart.
-    pub evaluated: f64,
-    /// The share of pairs below the last edge.
-    pub below: f64,
-}
 
 /// A sample of points in a space, the longest axis last.
 struct Sample {

@@ -1,0 +1,94 @@
+//! Facts of a device.
+
+/// The runtime that drives a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Runtime {
+    /// The CUDA driver, kernels by NVRTC.
+    Cuda,
+    /// An OpenCL platform.
+    OpenCl,
+}
+
+impl Runtime {
+    /// The name that `--device` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Runtime::Cuda => "cuda",
+            Runtime::OpenCl => "opencl",
+        }
+    }
+}
+
+/// Facts of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Its runtime.
+    pub runtime: Runtime,
+    /// Its number within the runtime.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The version of its driver or platform.
+    pub driver: String,
+    /// Streaming multiprocessors, or compute units.
+    pub units: usize,
+    /// Cycles a second of a unit.
+    pub clock: f64,
+    /// Bytes of device memory.
+    pub memory: u64,
+    /// Bytes of the largest single allocation.
+    pub largest: u64,
+    /// Bytes of shared (local) memory that one thread block may use without asking for more.
+    pub shared: usize,
+    /// Most threads of a thread block.
+    pub threads: usize,
+    /// Compute capability (90 for 9.0), 0 outside CUDA.
+    pub capability: usize,
+    /// Whether it computes in double precision.
+    pub double: bool,
+    /// Whether it is a processor of the host that poses as a device.
+    pub host: bool,
+}
+
+impl Facts {
+    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of middling size.
+    pub fn described(runtime: Runtime) -> Self {
+        let gib = |n: u64| n << 30;
+        match runtime {
+            Runtime::Cuda => Facts {
+                runtime,
+                index: 0,
+                name: "NVIDIA H200, described".into(),
+                driver: "CUDA 13.0".into(),
+                units: 132,
+                clock: 1.98e9,
+                memory: gib(140),
+                largest: gib(140),
+                shared: 48 << 10,
+                threads: 1024,
+                capability: 90,
+                double: true,
+                host: false,
+            },
+            Runtime::OpenCl => Facts {
+                runtime,
+                index: 0,
+                name: "an OpenCL GPU, described".into(),
+                driver: "OpenCL 1.2".into(),
+                units: 32,
+                clock: 1.5e9,
+                memory: gib(8),
+                largest: gib(2),
+                shared: 48 << 10,
+                threads: 256,
+                capability: 0,
+                double: true,
+                host: false,
+            },
+        }
+    }
+    /// `cuda:0`.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.runtime.name(), self.index)
+    }
+}

@@ -1,0 +1,23 @@
+//! How many numbers a device loads at a time.
+
+use crate::overrides::Overrides;
+use zipfold_core::{Error, Precision, Result};
+
+/// Numbers of 16 bytes, the longest load.
+fn longest(precision: Precision) -> usize {
+    16 / precision.bytes()
+}
+
+/// Numbers of a load: the longest, or what the choice `load.vector` asks for.
+///
+/// # Errors
+/// `Request` for loads of more than 16 bytes.
+pub(crate) fn load_width(precision: Precision, overrides: &Overrides) -> Result<usize> {
+    let most = longest(precision);
+    let numbers = overrides.load_vector.map_or(most, |numbers| numbers.get());
+    if numbers <= most {
+        return Ok(numbers);
+    }
+    let e = Error::request(format!("no loads of {numbers} numbers of double precision")).at("--set load.vector");
+    Err(e.limit("16 bytes").remedy("1 or 2"))
+}

@@ -1,0 +1,51 @@
+//! What a device does for a plan.
+
+use super::matrix::{Kernel, Matrix};
+use super::sweeps::Sweeps;
+use crate::overrides::Residency;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What a device does for a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnDevice {
+    /// Where its rows lie.
+    pub rows: Residency,
+    /// Its kernels.
+    pub work: Work,
+}
+
+/// The work of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// It computes one matrix.
+    Matrix(Matrix),
+    /// It folds.
+    Sweeps(Sweeps),
+    /// It computes values, the host folds them.
+    Values,
+}
+
+/// For people: `register-blocked tiles`.
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Work::Matrix(Matrix { kernel: Kernel::Products(_), .. }) => "matrix units",
+            Work::Matrix(Matrix { kernel: Kernel::Blocks(_), .. }) => "register-blocked tiles",
+            Work::Matrix(Matrix { kernel: Kernel::Pairs, .. }) => "a thread a pair",
+            Work::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
+                (true, true) => "register-blocked tiles, single precision where it can decide",
+                (true, false) => "register-blocked tiles",
+                (false, true) => "a sweep, single precision where it can decide",
+                (false, false) => "a sweep",
+            },
+            Work::Values => "values that the host folds",
+        })
+    }
+}
+
+impl Serialize for OnDevice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.work)
+    }
+}

@@ -1,0 +1,68 @@
+//! A plan: all that is decided before a run.
+
+use crate::cost::{self, Term};
+use crate::device::OnDevice;
+use crate::machine::Isa;
+use crate::order::Order;
+use crate::overrides::Family;
+use crate::prune::Prune;
+use crate::strategy::Strategy;
+use crate::tiles::Tiling;
+use serde::Serialize;
+use zipfold_core::Precision;
+
+/// How a job is run. A plan changes speed, never meaning.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// `cpu`, or a device: `cuda:0`.
+    pub backend: String,
+    /// The kernels of a processor.
+    pub family: Family,
+    /// What a processor runs: the first of these that loads.
+    pub strategies: Vec<Strategy>,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Threads.
+    pub threads: usize,
+    /// Tile sides.
+    pub tiling: Tiling,
+    /// The order of the blocks of a tile.
+    pub order: Order,
+    /// Consecutive tiles that one thread folds into one partial.
+    pub tiles_per_unit: usize,
+    /// The type in which values are computed.
+    pub precision: Precision,
+    /// Cells of the space.
+    pub cells: u64,
+    /// Tiles of the space.
+    pub tiles: usize,
+    /// Operations per cell.
+    pub operations: f64,
+    /// Bytes of states, panels and units in flight.
+    pub peak_bytes: u64,
+    /// Predicted seconds.
+    pub seconds: f64,
+    /// What bounds them.
+    pub bound: String,
+    /// What they are made of, the largest first.
+    pub terms: Vec<Term>,
+    /// Whether bounds leave pairs out.
+    pub prune: Prune,
+    /// Why each choice was made.
+    pub reasons: Vec<String>,
+    /// What a device runs, where the plan is for one.
+    pub device: Option<OnDevice>,
+    /// What makes the run slower than it could be, and what would help.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// What a processor is to run.
+    pub fn strategy(&self) -> Option<&Strategy> {
+        self.strategies.first()
+    }
+    /// Predicted seconds where dense results go to memory that was written before.
+    pub fn seconds_into_lent(&self) -> f64 {
+        self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
+    }
+}

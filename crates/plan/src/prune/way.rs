@@ -1,0 +1,117 @@
+//! How pairs are left out: the record of a plan, and the space that such a run walks.
+
+use super::reach::reach;
+use serde::{Deserialize, Serialize};
+use zipfold_core::fold::Fold;
+use zipfold_core::pair::Shape;
+use zipfold_core::{Cells, Job, Space};
+
+/// Hoisted numbers of a row beyond which boxes say little and cost much.
+const MOST_COORDINATES: usize = 64;
+
+/// How the cells of a pruned run are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Each once.
+    Once,
+    /// Those of a half space from both their rows, for folds that credit rows.
+    Doubled,
+}
+
+/// Whether a plan prunes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prune {
+    pub(super) on: bool,
+    /// The share of pairs that is expected to be evaluated, where it was estimated.
+    pub evaluated: Option<f64>,
+    /// Columns of a mesh, where a histogram of distances looks for its pairs in one.
+    pub mesh: Option<Mesh>,
+    /// Cells of a grid, where folds by row look for the pairs within a cut-off in one.
+    #[serde(default)]
+    pub grid: Option<Grid>,
+}
+
+impl Prune {
+    /// How rows are sorted: tiles of runs that sort them in another way are of other rows.
+    pub fn rows(self) -> String {
+        match (self.on, self.mesh) {
+            (false, _) => "as given".into(),
+            (true, _) if self.grid.is_some() => "grid".into(),
+            (true, None) => "boxes".into(),
+            (true, Some(mesh)) => format!("mesh {}", mesh.parts),
+        }
+    }
+    /// Whether bounds are used.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+}
+
+/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take them in the order given, and
+/// its values must be numbers.
+pub fn mode(job: &Job) -> Option<Mode> {
+    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
+    if by_row && reach(job).is_some() {
+        return Some(if job.space.is_half() { Mode::Doubled } else { Mode::Once });
+    }
+    let formula = &job.low.formula;
+    let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
+    let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
+    let rows = [job.space.n, job.space.m];
+    let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
+    let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
+    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(|fold| fold.traits().bounded)) {
+        return None;
+    }
+    if !job.space.is_half() {
+        return Some(Mode::Once);
+    }
+    let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
+    match by_row {
+        0 => Some(Mode::Once),
+        all if all == job.folds.len() => Some(Mode::Doubled),
+        _ => None,
+    }
+}
+
+/// The space that is walked: a half space whose folds credit rows is walked from both rows of a cell.
+pub fn walked(job: &Job, prune: Prune) -> Space {
+    let doubled = prune.on && mode(job) == Some(Mode::Doubled);
+    let cells = match (job.space.cells, doubled) {
+        (Cells::Triangle, true) => Cells::Ordered,
+        (Cells::Diagonal, true) => Cells::Square,
+        (cells, _) => cells,
+    };
+    Space { cells, ..job.space }
+}
+
+/// Whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
+pub fn takes_boxes(job: &Job) -> bool {
+    job.folds.iter().all(|fold| fold.traits().bounded)
+}
+
+/// Columns of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mesh {
+    /// Cells to the last edge.
+    pub parts: u32,
+    /// Columns that a row meets.
+    pub met: f64,
+    /// The share of pairs that is looked at, padding of vectors apart.
+    pub evaluated: f64,
+    /// The share of pairs below the last edge.
+    pub below: f64,
+}
+
+/// What a grid is expected to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// The share of pairs in cells that meet.
+    pub evaluated: f64,
+    /// The share of pairs within reach.
+    pub within: f64,
+    /// Rows of x that share a cell.
+    pub together: f64,
+    /// The largest share of the rows of y that one row of x looks at, with room for rows that no sample met.
+    pub densest: f64,
+}

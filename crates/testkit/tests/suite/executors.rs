@@ -1,0 +1,150 @@
+//! The run loop on executors of the test's own: every pair reaches an executor once, whoever that is.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use zipfold::plan::{Executor, Folded, Overrides, Sink, Stop, Tile, Values};
+use zipfold::run::{Outcome, Output, run_by};
+use zipfold::{Budget, Error, Options, Target, pairs};
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Fold, RowOp, Tally};
+use zipfold_core::problem::{FoldSpec, Problem};
+use zipfold_core::{Cells, Data, Job, Result, Table, describe};
+
+/// An executor that gives every pair its number, i · m + j, and keeps a record of what it was asked for.
+struct Numbered<'j> {
+    job: &'j Job,
+    takes_turns: bool,
+    /// Units at work.
+    busy: AtomicUsize,
+    /// Units from which on it fails.
+    fails_after: usize,
+    log: &'j Log,
+}
+
+#[derive(Default)]
+struct Log {
+    units: AtomicUsize,
+    /// The most units at work at a time.
+    most: AtomicUsize,
+    tiles: Mutex<Vec<Tile>>,
+}
+
+impl Executor for Numbered<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        stop.check()?;
+        let log = self.log;
+        if log.units.fetch_add(1, Ordering::SeqCst) >= self.fails_after {
+            return Err(Error::device("the device is gone"));
+        }
+        let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
+        log.most.fetch_max(busy, Ordering::SeqCst);
+        let (space, mut tally) = (&self.job.space, Tally::default());
+        for tile in tiles {
+            for i in tile.rows.clone() {
+                for run in space.columns(i, &tile.cols) {
+                    let values: Vec<f64> = run.clone().map(|j| (i * space.m + j) as f64).collect();
+                    for (at, fold) in self.job.folds.iter().enumerate() {
+                        let Some(dense) = fold.dense() else { continue };
+                        if !run.is_empty() {
+                            sink.put(at, dense.place(space, i, run.start), Values::F64(&values))?;
+                        }
+                    }
+                    tally.counted += run.len() as u64;
+                }
+            }
+        }
+        log.tiles.lock().unwrap().extend_from_slice(tiles);
+        self.busy.fetch_sub(1, Ordering::SeqCst);
+        let states = self.job.folds.iter().map(|fold: &Fold| fold.part(&(0..0))).collect();
+        Ok(Folded { states, tally })
+    }
+    fn takes_turns(&self) -> bool {
+        self.takes_turns
+    }
+    fn backend(&self) -> String {
+        "numbered".into()
+    }
+}
+
+fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
+    let table = |rows: usize| Table::f64(rows, 1, vec![0.5; rows]).unwrap();
+    let (x, y) = (table(n), m.map(table));
+    let mut asked = pairs(&x).formula("sum(abs(x - y))").fold(fold);
+    if let Some(y) = &y {
+        asked = asked.with(y);
+    } else {
+        asked = asked.cells(Cells::Ordered);
+    }
+    let problem = asked.problem().clone();
+    let job = describe(&problem, Data { x, y, weights: vec![] }).unwrap();
+    (problem, job)
+}
+
+fn run_numbered(
+    (problem, job): (&Problem, &Job),
+    options: &Options<'_>,
+    (takes_turns, fails_after): (bool, usize),
+    log: &Log,
+) -> Result<Outcome> {
+    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(options.threads, 1 << 32), &options.overrides)?;
+    run_by(problem, job, plan, &Target::Memory, options, |_| {
+        Ok(Box::new(Numbered { job, takes_turns, busy: AtomicUsize::new(0), fails_after, log }) as Box<dyn Executor>)
+    })
+}
+
+fn options(threads: usize, tile: &str, unit: &str) -> Options<'static> {
+    let made = [("tile.rows", tile), ("tile.cols", tile), ("unit", unit), ("prune", "off")];
+    let overrides = Overrides::read(made).unwrap();
+    Options { threads, overrides, budget: Budget::unlimited(), ..Options::default() }
+}
+
+#[test]
+fn every_pair_reaches_the_executor_once() {
+    for (n, m) in [(1, Some(1)), (3, Some(700)), (129, Some(257)), (300, None), (0, Some(5))] {
+        for (threads, takes_turns) in [(1, false), (3, false), (3, true)] {
+            for unit in ["1", "3"] {
+                let (problem, job) = asked(n, m, FoldSpec::Matrix {});
+                let (options, log) = (options(threads, "128", unit), Log::default());
+                let done = run_numbered((&problem, &job), &options, (takes_turns, usize::MAX), &log).unwrap();
+                assert_eq!(done.tally.counted, job.space.size().unwrap());
+                assert_eq!(done.plan.backend, "numbered");
+                let [Output::F64(values)] = done.outputs.as_slice() else { panic!("no matrix") };
+                for (at, value) in values.iter().enumerate() {
+                    let own = m.is_none() && at / job.space.m == at % job.space.m;
+                    assert!(own || *value == at as f64, "{n} x {m:?}: pair {at} has {value}");
+                }
+                assert!(!takes_turns || log.most.load(Ordering::SeqCst) <= 1, "units of a device at the same time");
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_are_disjoint_and_cover_all() {
+    let (problem, job) = asked(900, Some(700), FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None });
+    let mut seen = vec![];
+    for index in 0..5 {
+        let (options, log) = (Options { shard: Some((index, 5)), ..options(2, "128", "2") }, Log::default());
+        run_numbered((&problem, &job), &options, (false, usize::MAX), &log).unwrap();
+        seen.extend(log.tiles.into_inner().unwrap());
+    }
+    let key = |tile: &Tile| (tile.rows.start, tile.cols.start, tile.rows.end, tile.cols.end);
+    seen.sort_by_key(key);
+    let all = zipfold::plan::Tiling::new(128, 128).tiles(&job.space);
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn an_executor_that_fails_ends_the_run_and_one_that_is_told_to_stop_does_nothing() {
+    let (problem, job) = asked(600, Some(600), FoldSpec::Matrix {});
+    for takes_turns in [false, true] {
+        let log = Log::default();
+        let refused = run_numbered((&problem, &job), &options(2, "128", "1"), (takes_turns, 4), &log).unwrap_err();
+        assert!(refused.to_string().contains("the device is gone"), "{refused}");
+        let (stop, log) = (AtomicBool::new(true), Log::default());
+        let stopped = Options { stop: Some(&stop), ..options(2, "128", "1") };
+        let refused = run_numbered((&problem, &job), &stopped, (takes_turns, usize::MAX), &log).unwrap_err();
+        assert_eq!(refused.blame(), zipfold::Blame::Interrupted);
+        assert!(log.tiles.into_inner().unwrap().is_empty());
+    }
+}
