@@ -5,7 +5,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::Output;
-use zipfold::core::fold::{Fold, Numbers, Role, Tally};
+use zipfold::core::fold::{Fold, Layout, Numbers, Role, Tally};
 
 /// What `fold` gave over `n` × `m` rows.
 pub fn result<'py>(py: Python<'py>, fold: &Fold, output: Output, n: usize, m: usize) -> PyResult<Bound<'py, PyDict>> {
@@ -33,6 +33,13 @@ pub fn result<'py>(py: Python<'py>, fold: &Fold, output: Output, n: usize, m: us
     answer.beyond.iter().try_for_each(|(what, pairs)| beyond.set_item(what, pairs))?;
     out.set_item("beyond", beyond)?;
     out.set_item("shape", &answer.shape)?;
+    let layout = match answer.layout {
+        Layout::Matrix => "matrix",
+        Layout::Array(_) => "array",
+        Layout::Lists => "lists",
+        Layout::Table => "table",
+    };
+    out.set_item("layout", layout)?;
     out.set_item("edges", answer.edges.iter().map(|edges| PyArray1::from_slice(py, edges)).collect::<Vec<_>>())?;
     Ok(out)
 }

@@ -119,6 +119,21 @@ class fold:
         return fold.reduce("softmax", axis=axis, weights=weights)
 
     @staticmethod
+    def quantile(q: Any = 0.5) -> Fold:
+        """The quantiles ``q`` of every row of x, interpolated as by ``numpy.quantile``: an array of a number for each row,
+        or of as many as ``q`` has. NaN where a value is NaN, and where a row has no pair."""
+        many = [float(one) for one in np.atleast_1d(q)]
+        odd = [one for one in many if not 0 <= one <= 1]
+        if odd:
+            raise RequestError(f"q: expected a quantile from 0 to 1, got {odd[0]}\n  try: 0.5 for the median")
+        return Fold({"kind": "quantile", "q": many})
+
+    @staticmethod
+    def median() -> Fold:
+        """The median of every row of x: ``quantile(0.5)``."""
+        return fold.quantile(0.5)
+
+    @staticmethod
     def nearest(k: int, *, largest: bool | None = None) -> Fold:
         """The ``k`` nearest of every row, ties by index: those of the ``largest`` values or of the smallest; unless said,
         the largest of a similarity (``zf.metrics()[name]["kind"]``), the smallest of anything else."""
@@ -406,6 +421,14 @@ class Pairs:
     def softmax(self, axis: str | int | None = 1, *, weights: Any = None) -> Pairs:
         """Adds :meth:`fold.softmax`."""
         return self.fold(fold.reduce("softmax", axis=axis, weights=weights))
+
+    def quantile(self, q: Any = 0.5) -> Pairs:
+        """Adds :meth:`fold.quantile`."""
+        return self.fold(fold.quantile(q))
+
+    def median(self) -> Pairs:
+        """Adds :meth:`fold.median`."""
+        return self.fold(fold.median())
 
     def nearest(self, k: int, *, largest: bool | None = None) -> Pairs:
         """Adds :meth:`fold.nearest`."""

@@ -360,6 +360,8 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
         return Neighbours(raw["indices"].reshape(raw["shape"]), raw["values"].reshape(raw["shape"]), shape[1])
     if kind == "histogram":
         return _histogram(spec, raw, tally)
+    if raw["layout"] == "array":
+        return raw["values"].reshape(raw["shape"])
     if spec.get("join", "inner") != "inner":
         return raw["i"]
     # Pairs, of a join or the best of all.

@@ -53,7 +53,7 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
 pub fn verb_of(problem: &Problem) -> &'static str {
     match problem.folds.first() {
         Some(FoldSpec::Matrix {} | FoldSpec::Condensed {}) | None => "dist",
-        Some(FoldSpec::Reduce { .. }) => "reduce",
+        Some(FoldSpec::Reduce { .. } | FoldSpec::Quantile(_)) => "reduce",
         Some(FoldSpec::Nearest { .. }) => "knn",
         Some(FoldSpec::Histogram { .. }) => "hist",
         Some(FoldSpec::Top(_)) => "top",

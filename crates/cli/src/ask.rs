@@ -3,7 +3,7 @@
 use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
 use std::collections::BTreeMap;
 use zipfold::core::fold::rows::Along;
-use zipfold::core::fold::{Closed, RowOp, SelectKind, TopSpec};
+use zipfold::core::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::core::{Cells, Precision};
@@ -120,6 +120,13 @@ pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
 
 /// `reduce`.
 pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
+    if matches!(args.op.as_str(), "median" | "quantile") {
+        return quantiles(args, budget);
+    }
+    if !args.q.is_empty() {
+        let e = Error::request(format!("expected -q beside --op quantile, got --op {}", args.op)).at("-q");
+        return Err(e.remedy("--op quantile"));
+    }
     let op = match args.op.as_str() {
         "sum" => RowOp::Sum,
         "mean" => RowOp::Mean,
@@ -144,6 +151,34 @@ pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         _ => None,
     };
     problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights }, budget)
+}
+
+/// `reduce --op median` and `reduce --op quantile`.
+fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
+    let op = args.op.as_str();
+    if args.axis != "row" {
+        let e = Error::request(format!("expected --axis row, got --axis {}", args.axis)).at("--axis");
+        return Err(e.remedy(format!("swap the inputs: --op {op} is of the rows of x")));
+    }
+    if args.weights.is_some() {
+        return Err(Error::request(format!("--op {op} takes no weights"))
+            .at("--weights")
+            .remedy("leave --weights out"));
+    }
+    let q = match (op, args.q.is_empty()) {
+        ("median", true) => vec![0.5],
+        ("median", false) => {
+            let e = Error::request("expected -q beside --op quantile, got --op median").at("-q");
+            return Err(e.remedy("--op quantile"));
+        }
+        (_, false) => args.q.clone(),
+        (_, true) => {
+            let e = Error::request("expected the quantiles, got none").at("-q");
+            return Err(e.remedy("-q 0.1,0.5,0.9, or --op median"));
+        }
+    };
+    let cells = args.no_diagonal.then_some(Cells::Ordered);
+    problem(&args.pair, cells, FoldSpec::Quantile(QuantileSpec { q }), budget)
 }
 
 /// `join`.

@@ -67,15 +67,11 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
                 false => Ok(grid(n, m, &|at| values.get(at))),
             }
         }
-        (Fold::Rows(f), _) => {
+        (Fold::Rows(_) | Fold::Quantile(_), _) => {
             let values = all(&answer.columns.first().map(|column| answer.all(column)).ok_or_else(none)?);
-            let points = values.iter().step_by(f.out_width().max(1)).enumerate().map(|(i, v)| (i as f64, *v)).collect();
-            Ok(Picture::Line {
-                title: format!("{:?} of {} rows", f.op, values.len()),
-                x: "row".into(),
-                y: "result".into(),
-                points,
-            })
+            let width = answer.shape[1..].iter().product::<usize>().max(1);
+            let points = values.iter().step_by(width).enumerate().map(|(i, v)| (i as f64, *v)).collect();
+            Ok(Picture::Line { title: fold.describe(), x: "row".into(), y: "result".into(), points })
         }
         (Fold::Nearest(f), _) => {
             let last = all(&column(Role::Value)?).chunks(f.k).filter_map(|row| row.last().copied()).collect();

@@ -153,7 +153,12 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
     let space = space(problem, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
-    let space = if half::pays(&low, precision, &folds) { space } else { whole(space, problem) };
+    let rows = folds.iter().any(|fold| fold.traits().whole_rows);
+    let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem) };
+    if space.is_half() && rows {
+        let e = Error::request("quantiles of rows need all pairs of a row, half of them were asked for").at("--cells");
+        return Err(e.remedy("--cells ordered or square, or one run for each fold"));
+    }
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
 }
@@ -327,6 +332,11 @@ pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>,
             scalar_only("the best pairs")?;
             let (id, squared) = formula.without_sqrt(0);
             Ok(Fold::Top(spec.fold(add_root(formula, id), squared)?))
+        }
+        FoldSpec::Quantile(spec) => {
+            scalar_only("a quantile")?;
+            let (id, squared) = formula.without_sqrt(0);
+            Ok(Fold::Quantile(spec.fold(add_root(formula, id), squared)?))
         }
         FoldSpec::Histogram { axes, closed, mean, .. } => {
             if axes.is_empty() || axes.len() > 3 {
@@ -513,7 +523,8 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Resu
 /// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its cells only where nobody asked
 /// for half of them.
 fn whole(space: Space, problem: &Problem) -> Space {
-    let by_row = |f: &FoldSpec| matches!(f, FoldSpec::Reduce { along, .. } if *along != Along::All);
+    let reduced = |f: &FoldSpec| matches!(f, FoldSpec::Reduce { along, .. } if *along != Along::All);
+    let by_row = |f: &FoldSpec| reduced(f) || matches!(f, FoldSpec::Quantile(_));
     let free = problem.cells.is_none() || problem.folds.iter().all(by_row);
     let cells = match space.cells {
         Cells::Triangle if free => Cells::Ordered,
@@ -528,6 +539,7 @@ fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Cells {
         FoldSpec::Matrix {} | FoldSpec::Reduce { .. } if symmetric => Cells::Diagonal,
         FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Cells::Square,
         FoldSpec::Nearest { .. } => Cells::Ordered,
+        FoldSpec::Quantile(_) => Cells::Square,
         FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Cells::Ordered,
         FoldSpec::Condensed {} => Cells::Triangle,
         FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) if symmetric => Cells::Triangle,

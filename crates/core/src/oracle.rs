@@ -188,6 +188,7 @@ fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize
         (Fold::Histogram(f), State::Histogram(s)) => s.absorb(f, i, j, |r| roots[r][0]),
         // All pairs are kept, and sorted in the end.
         (Fold::Top(f), State::Top(s)) => s.push(f, roots[f.root][0], i, j),
+        (Fold::Quantile(f), State::Quantile(s)) => s.push(i, roots[f.root][0]),
         (Fold::Extremes(f), State::Extremes(s)) => {
             f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
         }

@@ -2,7 +2,7 @@
 //! text; JSON, which has none that are not finite, has the texts "inf", "-inf" and "nan".
 
 use crate::fold::rows::Along;
-use crate::fold::{Closed, RowOp, SelectKind, TopSpec};
+use crate::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
@@ -216,6 +216,8 @@ pub enum FoldSpec {
     },
     /// The k best pairs of all.
     Top(TopSpec),
+    /// Quantiles of every row.
+    Quantile(QuantileSpec),
     /// The cells where a predicate holds.
     Select {
         /// A formula that is a truth value.

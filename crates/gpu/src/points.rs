@@ -20,7 +20,7 @@ use zipfold_core::{Cells, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::rounding::Bounds;
-use zipfold_plan::device::sweeps::{Shape, Sweeps, filtered, is_extreme};
+use zipfold_plan::device::sweeps::{Shape, Sweeps, Swept, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::sweep as tree;
@@ -147,40 +147,32 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
 /// # Errors
 /// `Internal` for folds that devices leave to the host.
 pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows: Residency) -> Result<String> {
-    let host = || Error::internal("a fold of the host on a device");
+    let fold = Swept::of(&job.folds[0]).ok_or_else(|| Error::internal("a fold of the host on a device"))?;
     let truth = truth(job, sweeps);
     let known = Known {
         bound: sweeps.filter.map(|f| (f.absolute, f.relative)),
-        band: if let Fold::Histogram(h) = &job.folds[0] { sweeps.band(h) } else { None },
+        band: if let Swept::Histogram(h) = fold { sweeps.band(h) } else { None },
         truth: truth.as_ref(),
     };
-    let root = match &job.folds[0] {
-        Fold::Rows(f) => f.root,
-        Fold::Nearest(f) => f.root,
-        Fold::Histogram(h) => h.axes[0].root,
-        Fold::Select(f) => f.root,
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => return Err(host()),
-    };
-    let before = header(runtime) + &rows::panels(job, rows) + &functions(job, shape, root);
+    let before = header(runtime) + &rows::panels(job, rows) + &functions(job, shape, fold);
     if let Some(tile) = &shape.tiled {
         return Ok(before + &strip::kernel("zf_sweep", job, shape, tile, (known, PAGE)));
     }
     let maybe = known.truth.map(|t| t.maybe.as_str());
-    let text: FoldText = match &job.folds[0] {
-        Fold::Rows(f) if shape.filter && is_extreme(f) => {
+    let text: FoldText = match fold {
+        Swept::Rows(f) if shape.filter && is_extreme(f) => {
             nearest::nearest(job, &nearest::of_rows(f), shape, known.bound)
         }
-        Fold::Rows(f) => folds::rows(job, f, shape, known.truth),
-        Fold::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
-        Fold::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
-        Fold::Select(f) => {
+        Swept::Rows(f) => folds::rows(job, f, shape, known.truth),
+        Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
+        Swept::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
+        Swept::Select(f) => {
             let output = if sweeps.counts_first { Output::Count } else { Output::Pages(PAGE) };
             select::select(job, f, shape, output, maybe)
         }
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => return Err(host()),
     };
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &folds::with_tally(text, shape));
-    if let (Fold::Select(f), true) = (&job.folds[0], sweeps.counts_first) {
+    if let (Swept::Select(f), true) = (fold, sweeps.counts_first) {
         let text = select::select(job, f, shape, Output::Place, maybe);
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
@@ -188,13 +180,13 @@ pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows:
 }
 
 /// Functions that kernels call: the value in double precision where single precision filters, lists of neighbours.
-fn functions(job: &Job, shape: &Shape, root: usize) -> String {
-    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), root) } else { String::new() };
+fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
+    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), fold.root()) } else { String::new() };
     exact
-        + &match &job.folds[0] {
-            Fold::Rows(f) if shape.filter && is_extreme(f) => nearest::functions(&nearest::of_rows(f), shape),
-            Fold::Nearest(f) => nearest::functions(f, shape),
-            _ => String::new(),
+        + &match fold {
+            Swept::Rows(f) if shape.filter && is_extreme(f) => nearest::functions(&nearest::of_rows(f), shape),
+            Swept::Nearest(f) => nearest::functions(f, shape),
+            Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => String::new(),
         }
 }
 

@@ -46,5 +46,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         false => 1 + u64::from(job.low.dim >= 16),
     };
     let lists = prune.grid.map_or(0, |grid| prune::list_bytes(job, &grid));
-    copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists)
+    // Values of rows that are not finished, in lists that grow by doubling.
+    let whole = job.folds.iter().filter(|fold| fold.traits().whole_rows).count() as u64;
+    let open = whole * 16 * (tiling.rows.min(job.space.n) * job.space.m) as u64;
+    copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists + open)
 }

@@ -191,6 +191,9 @@ fn tiling(
         true => wide.max(job.space.m.min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS))),
         false => wide,
     };
+    // Whole rows are finished one block of them at a time.
+    let whole = job.folds.iter().any(|fold| fold.traits().whole_rows);
+    let (rows, wide) = if whole { (BLOCK, job.space.m) } else { (rows, wide) };
     let by_hand = (overrides.tile_rows.map(|v| v.get()), overrides.tile_cols.map(|v| v.get()));
     // Folds that take values in the order of columns want all of them in one tile.
     let by_hand = if prune.is_on() && prune.grid.is_some() { (by_hand.0, None) } else { by_hand };

@@ -41,17 +41,24 @@ impl Search {
         }
         let patterns = Patterns::new(&job.low, job.cell.as_ref());
         let roots = &job.low.formula.roots;
-        let (id, question) = match fold {
-            Fold::Nearest(f) if !f.largest && f.k > 0 => (roots[f.root], Question::Nearest(f.k)),
-            Fold::Select(f) if f.kind == SelectKind::Inner && f.value.is_none() => {
-                let (id, limit) = patterns.threshold(roots[f.root])?;
-                (id, Question::Within(limit))
-            }
-            Fold::Extremes(f) if f.roots.len() == 1 && alone(job, f.roots[0]) => {
-                (roots[f.roots[0]], Question::Extremes)
-            }
-            Fold::Nearest(_) | Fold::Select(_) | Fold::Extremes(_) => return None,
-            Fold::Dense(_) | Fold::Rows(_) | Fold::Histogram(_) | Fold::Top(_) => return None,
+        let (id, question) = if let Fold::Nearest(f) = fold
+            && !f.largest
+            && f.k > 0
+        {
+            (roots[f.root], Question::Nearest(f.k))
+        } else if let Fold::Select(f) = fold
+            && f.kind == SelectKind::Inner
+            && f.value.is_none()
+        {
+            let (id, limit) = patterns.threshold(roots[f.root])?;
+            (id, Question::Within(limit))
+        } else if let Fold::Extremes(f) = fold
+            && f.roots.len() == 1
+            && alone(job, f.roots[0])
+        {
+            (roots[f.roots[0]], Question::Extremes)
+        } else {
+            return None;
         };
         let (norm, terms) = patterns.norm(id)?;
         let periodic = terms.iter().filter(|t| t.period.is_some()).count();

@@ -104,6 +104,9 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     if job.holes {
         return Some("weights that are missing leave out pairs");
     }
+    if job.folds.iter().any(|fold| fold.traits().whole_rows) {
+        return Some("quantiles want whole rows of values, which a device would send home one by one");
+    }
     let exact = device::rounding::is_exact(&job.low);
     let must = job.folds.iter().any(decides) || job.near_root.is_some();
     (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")

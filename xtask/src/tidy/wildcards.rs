@@ -26,7 +26,7 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/gpu/src/dense.rs", 1),
     ("crates/gpu/src/emit/strip.rs", 1),
     ("crates/gpu/src/host.rs", 1),
-    ("crates/gpu/src/points.rs", 5),
+    ("crates/gpu/src/points.rs", 4),
     ("crates/plan/src/kernels.rs", 4),
     ("crates/plan/src/prune/estimate.rs", 2),
     ("crates/plan/src/prune/reach.rs", 1),

@@ -16,7 +16,12 @@ impl Accumulate for Extremes {
     type State = ExtremesState;
 
     fn traits(&self) -> Traits {
-        Traits { bounded: true, operations: 2.0 * self.roots.len() as f64, ..Traits::default() }
+        Traits {
+            bounded: true,
+            operations: 2.0 * self.roots.len() as f64,
+            cycles: self.roots.len() as f64,
+            ..Traits::default()
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.roots.iter().any(|root| test(*root))

@@ -13,6 +13,7 @@ mod finder;
 pub mod histogram;
 mod line;
 pub mod nearest;
+mod quantile;
 mod reduce;
 pub mod rows;
 pub mod runs;
@@ -33,6 +34,7 @@ pub use finder::table_bytes;
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
 pub use line::{Lent, Line};
 pub use nearest::{Nearest, NearestState};
+pub use quantile::{Quantile, QuantileSpec, QuantileState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
 pub use runs::{Run, Value};
 pub use scale::Scale;
@@ -57,10 +59,14 @@ pub struct Traits {
     pub bounded: bool,
     /// Something is kept for each row of x, so that a pair of a half space counts for both of its rows.
     pub by_row: bool,
+    /// A row is finished once all of its values are there: tiles are as wide as the rows of y are many.
+    pub whole_rows: bool,
     /// The state has the same size whatever the part of the space: the fewer parts, the better.
     pub fixed_size: bool,
     /// Operations of a value, as `explain` counts them.
     pub operations: f64,
+    /// Cycles of a core that a value takes, where backends have no kernel of their own for the fold.
+    pub cycles: f64,
 }
 
 /// A fold: what is kept of the values of pairs.
@@ -82,6 +88,8 @@ pub trait Accumulate: Debug {
     fn takes(&self, state: &Self::State, n: usize, m: usize) -> bool;
     /// Takes a line of values, none of which is left out.
     fn absorb<T: Value>(&self, state: &mut Self::State, line: &Line<'_, T>, lent: Lent<'_>);
+    /// Finishes these rows of x, all of whose values were taken.
+    fn settle(&self, _state: &mut Self::State, _rows: &Range<usize>) {}
     /// Adds the state of a later part of the space.
     fn merge(&self, into: &mut Self::State, from: Self::State);
     /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that bounds serve.
@@ -152,6 +160,13 @@ macro_rules! folds {
                     _ => debug_assert!(false, "the state of another fold"),
                 }
             }
+            /// Finishes these rows of x, all of whose values were taken.
+            pub fn settle(&self, state: &mut State, rows: &Range<usize>) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.settle(s, rows),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
             /// Adds the state of a later part of the space.
             pub fn merge(&self, into: &mut State, from: State) {
                 match (self, into, from) {
@@ -210,6 +225,8 @@ folds! {
     Extremes(Extremes, ExtremesState),
     /// The k best pairs of all.
     Top(Top, TopState),
+    /// Quantiles of every row.
+    Quantile(Quantile, QuantileState),
 }
 
 impl Fold {

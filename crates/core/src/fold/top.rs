@@ -118,7 +118,7 @@ impl Accumulate for Top {
     type State = TopState;
 
     fn traits(&self) -> Traits {
-        Traits { bounded: true, fixed_size: true, operations: 2.0, ..Traits::default() }
+        Traits { bounded: true, fixed_size: true, operations: 2.0, cycles: 1.0, ..Traits::default() }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)

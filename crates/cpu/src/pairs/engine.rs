@@ -88,6 +88,10 @@ impl<T: Element> Executor for Engine<'_, T> {
                 Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
                 None => unit.tile(tile, sink)?,
             }
+            if tile.cols == (0..self.job.space.m) {
+                let folds = self.job.folds.iter().zip(&mut unit.states);
+                folds.for_each(|(fold, state)| fold.settle(state, &tile.rows));
+            }
         }
         if let Some(gather) = gather {
             gather.end(&self.kept);

@@ -190,24 +190,27 @@ fn folded(work: &Work<'_>, fold: &Fold) -> Term {
 fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     let half = work.job.space.is_half();
     let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
-    match fold {
-        Fold::Dense(f) if f.is_mirrored(&work.job.space) => mirrored,
-        Fold::Dense(_) => matrix,
-        Fold::Rows(f) => credited(work, f),
-        Fold::Nearest(f) => {
-            let other = if half { rates::NEAREST_OF_OTHER } else { 0.0 };
-            nearest + other + listed(f.k, work.job.space.m) * if half { 2.0 } else { 1.0 }
-        }
-        Fold::Histogram(h) => {
-            let [weight, mean] = rates::TERMS;
-            let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED };
-            let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
-            placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 }
-        }
-        Fold::Extremes(f) => rates::EXTREMES * f.roots.len() as f64,
-        Fold::Top(_) => rates::EXTREMES,
-        Fold::Select(_) => select,
+    if let Fold::Dense(f) = fold {
+        return if f.is_mirrored(&work.job.space) { mirrored } else { matrix };
     }
+    if let Fold::Rows(f) = fold {
+        return credited(work, f);
+    }
+    if let Fold::Nearest(f) = fold {
+        let other = if half { rates::NEAREST_OF_OTHER } else { 0.0 };
+        return nearest + other + listed(f.k, work.job.space.m) * if half { 2.0 } else { 1.0 };
+    }
+    if let Fold::Histogram(h) = fold {
+        let [weight, mean] = rates::TERMS;
+        let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED };
+        let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
+        return placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 };
+    }
+    if let Fold::Select(_) = fold {
+        return select;
+    }
+    // Folds without kernels of their own say it themselves.
+    fold.traits().cycles
 }
 
 /// Cycles of a cell for a list of `k` neighbours: of `m` in random order the n-th is among the best with probability k / n.

@@ -200,8 +200,6 @@ pub const NEAREST: [f64; 3] = [2500.0, 300.0, 5.0];
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
 /// See [`NEAREST`]; of both extremes together. Estimates, not measured alone.
 pub const ENDS: [f64; 3] = [250.0, 30.0, 3.0];
-/// Cycles of a cell whose value is compared with both extremes of a root: an estimate, not measured alone.
-pub const EXTREMES: f64 = 1.0;
 /// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row placed, a pair counted.
 pub const MESH: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
 /// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at, a value folded. Estimates, not

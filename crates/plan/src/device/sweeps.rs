@@ -9,13 +9,52 @@ use super::rounding::{Bound, Bounds, Ranges, is_exact};
 use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput};
 use crate::sweep as tree;
 use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, SelectKind};
+use zipfold_core::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Cells, Error, Job, Precision, Result};
 
 /// Numbers in the state of a row that a device keeps at hand.
 pub const MOST_STATE: usize = 20;
+
+/// The folds that devices have kernels for. Of any other fold a device computes values, and the host folds them.
+#[derive(Clone, Copy, Debug)]
+pub enum Swept<'f> {
+    /// A result a row.
+    Rows(&'f RowFold),
+    /// The nearest of every row.
+    Nearest(&'f Nearest),
+    /// Counts by bin.
+    Histogram(&'f Histogram),
+    /// The pairs where a predicate holds.
+    Select(&'f Select),
+}
+
+impl<'f> Swept<'f> {
+    /// `fold`, where devices have kernels for its kind.
+    pub fn of(fold: &'f Fold) -> Option<Self> {
+        if let Fold::Rows(f) = fold {
+            Some(Swept::Rows(f))
+        } else if let Fold::Nearest(f) = fold {
+            Some(Swept::Nearest(f))
+        } else if let Fold::Histogram(f) = fold {
+            Some(Swept::Histogram(f))
+        } else if let Fold::Select(f) = fold {
+            Some(Swept::Select(f))
+        } else {
+            None
+        }
+    }
+    /// The root that kernels compute first.
+    pub fn root(self) -> usize {
+        match self {
+            Swept::Rows(f) => f.root,
+            Swept::Nearest(f) => f.root,
+            Swept::Histogram(h) => h.axes[0].root,
+            Swept::Select(f) => f.root,
+        }
+    }
+}
 
 /// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
 pub fn folds(job: &Job) -> bool {
@@ -24,12 +63,11 @@ pub fn folds(job: &Job) -> bool {
         return false;
     }
     let [fold] = job.folds.as_slice() else { return false };
-    match fold {
-        Fold::Rows(f) => f.width == 1 && f.stride() <= MOST_STATE,
-        Fold::Nearest(_) | Fold::Select(_) => true,
-        Fold::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => false,
-    }
+    Swept::of(fold).is_some_and(|fold| match fold {
+        Swept::Rows(f) => f.width == 1 && f.stride() <= MOST_STATE,
+        Swept::Nearest(_) | Swept::Select(_) => true,
+        Swept::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
+    })
 }
 
 /// Folds of a device.
@@ -81,9 +119,7 @@ impl Sweeps {
         overrides: &Overrides,
         ranges: Option<&[Ranges; 2]>,
     ) -> Result<Option<Sweeps>> {
-        if !folds(job) {
-            return Ok(None);
-        }
+        let Some(fold) = job.folds.first().and_then(Swept::of).filter(|_| folds(job)) else { return Ok(None) };
         let filter = match ranges {
             _ if overrides.filter == Some(Choice::Off) => None,
             Some(ranges) => filter(job, ranges),
@@ -95,7 +131,7 @@ impl Sweeps {
         let leaf = tree::sweep(tree::Work::of(job), widest, precision);
         let counts_first = counts_first(job, overrides);
         let mut passes = vec![];
-        for (anchor, cells) in sides(job) {
+        for (anchor, cells) in sides(job, fold) {
             let anchors = overrides.points_anchors.map_or(leaf.anchors, |v| v.get());
             let input = overrides.points_input.unwrap_or(Input::Panel);
             shuffles(input, runtime)?;
@@ -306,16 +342,16 @@ fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Pre
 }
 
 /// Which sides are anchors, over which cells.
-fn sides(job: &Job) -> Vec<(Side, Cells)> {
+fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Cells)> {
     let cells = job.space.cells;
     let both = vec![(Side::X, cells), (Side::Y, Cells::Triangle)];
-    match &job.folds[0] {
-        Fold::Rows(f) if f.credits_both(job.space.is_half()) => both,
-        Fold::Nearest(_) if job.space.is_half() => both,
-        Fold::Select(f) if f.kind != SelectKind::Inner && job.space.is_half() => both,
-        Fold::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
-        Fold::Rows(_) | Fold::Nearest(_) | Fold::Select(_) | Fold::Histogram(_) => vec![(Side::X, cells)],
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => vec![],
+    let half = job.space.is_half();
+    match fold {
+        Swept::Rows(f) if f.credits_both(half) => both,
+        Swept::Nearest(_) if half => both,
+        Swept::Select(f) if f.kind != SelectKind::Inner && half => both,
+        Swept::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
+        Swept::Rows(_) | Swept::Nearest(_) | Swept::Select(_) | Swept::Histogram(_) => vec![(Side::X, cells)],
     }
 }
 
@@ -352,14 +388,14 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     if job.near_root.is_some() || job.low.periodic || !is_exact(&job.low) {
         return None;
     }
-    match &job.folds[0] {
-        Fold::Rows(f) if is_extreme(f) => Some((f.root, false)),
-        Fold::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
-        Fold::Nearest(f) => Some((f.root, false)),
-        Fold::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => Some((h.axes[0].root, false)),
-        Fold::Select(f) if f.value.is_none() => Some((f.root, true)),
-        Fold::Rows(_) | Fold::Histogram(_) | Fold::Select(_) => None,
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) => None,
+    let fold = Swept::of(&job.folds[0])?;
+    match fold {
+        Swept::Rows(f) if is_extreme(f) => Some((f.root, false)),
+        Swept::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
+        Swept::Nearest(f) => Some((f.root, false)),
+        Swept::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => Some((h.axes[0].root, false)),
+        Swept::Select(f) if f.value.is_none() => Some((f.root, true)),
+        Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => None,
     }
 }
 

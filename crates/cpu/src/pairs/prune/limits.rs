@@ -10,8 +10,8 @@ use zipfold_core::pair::interval::Span;
 pub struct Limits {
     /// By root of [`Extremes`]: the least and the largest value.
     ends: Vec<[AtomicU64; 2]>,
-    /// Of `Top`: the worst of k values that some thread has found.
-    worst: AtomicU64,
+    /// By fold, of `Top`: the worst of k values that some thread has found.
+    worst: Vec<AtomicU64>,
 }
 
 impl Limits {
@@ -19,16 +19,16 @@ impl Limits {
     pub fn new(folds: &[Fold]) -> Self {
         let roots = if let [Fold::Extremes(f)] = folds { f.roots.len() } else { 0 };
         let ends = (0..roots).map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v)))).collect();
-        Limits { ends, worst: AtomicU64::new(key(f64::INFINITY)) }
+        Limits { ends, worst: folds.iter().map(|_| AtomicU64::new(key(f64::INFINITY))).collect() }
     }
-    /// What a value of `Top` must not exceed to matter.
-    pub fn worst(&self) -> f64 {
-        number(self.worst.load(Ordering::Relaxed))
+    /// What a value of fold `at`, a `Top`, must not exceed to matter.
+    pub fn worst(&self, at: usize) -> f64 {
+        number(self.worst[at].load(Ordering::Relaxed))
     }
-    /// Takes the worst of k values that one thread has found.
-    pub fn tighten(&self, worst: Option<f64>) {
+    /// Takes the worst of k values of fold `at` that one thread has found.
+    pub fn tighten(&self, at: usize, worst: Option<f64>) {
         worst.filter(|v| !v.is_nan()).into_iter().for_each(|v| {
-            self.worst.fetch_min(key(v), Ordering::Relaxed);
+            self.worst[at].fetch_min(key(v), Ordering::Relaxed);
         });
     }
     /// The least and the largest value of root number `at`.

@@ -69,15 +69,23 @@ impl<'e> Sheet<'e> {
         half: bool,
         limits: &'e Limits,
     ) -> Self {
-        let part = |f: &Fold| match f {
-            Fold::Histogram(f) => Part::Histogram(HistogramState::new(f)),
-            Fold::Select(f) => Part::Select(SelectState::part(f, rows.start, rows.len()), Pages::default()),
-            Fold::Nearest(f) => Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect()),
-            Fold::Rows(f) => Part::Rows(RowPiece::new(f, rows.start, rows.len())),
-            Fold::Extremes(f) => Part::Extremes(ExtremesState::new(f)),
-            Fold::Top(_) => Part::Top(TopState::default()),
-            // What bounds do not serve, no plan has pruned (`Traits::bounded`).
-            Fold::Dense(_) => Part::None,
+        let part = |f: &Fold| {
+            if let Fold::Histogram(f) = f {
+                Part::Histogram(HistogramState::new(f))
+            } else if let Fold::Select(f) = f {
+                Part::Select(SelectState::part(f, rows.start, rows.len()), Pages::default())
+            } else if let Fold::Nearest(f) = f {
+                Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect())
+            } else if let Fold::Rows(f) = f {
+                Part::Rows(RowPiece::new(f, rows.start, rows.len()))
+            } else if let Fold::Extremes(f) = f {
+                Part::Extremes(ExtremesState::new(f))
+            } else if let Fold::Top(_) = f {
+                Part::Top(TopState::default())
+            } else {
+                // What bounds do not serve, no plan has pruned (`Traits::bounded`).
+                Part::None
+            }
         };
         let parts = job.folds.iter().map(part).collect();
         Sheet { job, isa, rows, order, half, parts, negated: vec![], limits }
@@ -87,7 +95,7 @@ impl<'e> Sheet<'e> {
         let local = rows.start - self.rows.start..rows.end - self.rows.start;
         match (&self.parts[at], &self.job.folds[at]) {
             (Part::Nearest(tops), _) => top_worst(&tops[local]),
-            (Part::Top(_), _) => self.limits.worst(),
+            (Part::Top(_), _) => self.limits.worst(at),
             (Part::Rows(piece), Fold::Rows(f)) if f.stride() == 2 => {
                 let sign = if wants_largest(f) { -1.0 } else { 1.0 };
                 // One result in all: what is beaten by any row is beaten.
@@ -126,7 +134,7 @@ impl<'e> Sheet<'e> {
                         let j = *j as usize;
                         let (i, j) = if self.half { (i.min(j), i.max(j)) } else { (i, j) };
                         if s.offer(f, *v, i, j) {
-                            self.limits.tighten(s.bound());
+                            self.limits.tighten(at, s.bound());
                         }
                     }
                 }

@@ -74,7 +74,7 @@ impl<'j> Judge<'j> {
                 Fold::Nearest(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at)),
                 Fold::Rows(f) => rows(f, bounds.root(f.root).at(lane), || worst(at)),
                 // By one list of all threads, whatever the rows.
-                Fold::Top(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), self.limits.worst()),
+                Fold::Top(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), self.limits.worst(at)),
                 Fold::Extremes(f) => {
                     self.limits.enclose(f, |root| bounds.root(root).at(lane)).then_some(Whole::Nothing)
                 }

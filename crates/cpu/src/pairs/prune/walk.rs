@@ -274,11 +274,15 @@ impl<'e, 'j> Walk<'e, 'j> {
     }
     /// Leaves in ascending order of the best value they may hold, until none can improve any row of the group.
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
-        let (root, largest) = match &self.pruned.job.folds[0] {
-            Fold::Nearest(f) => (f.root, f.largest),
-            Fold::Rows(f) => (f.root, wants_largest(f)),
-            Fold::Top(f) => (f.root, f.largest),
-            Fold::Dense(_) | Fold::Histogram(_) | Fold::Select(_) | Fold::Extremes(_) => (0, false),
+        let fold = &self.pruned.job.folds[0];
+        let (root, largest) = if let Fold::Nearest(f) = fold {
+            (f.root, f.largest)
+        } else if let Fold::Rows(f) = fold {
+            (f.root, wants_largest(f))
+        } else if let Fold::Top(f) = fold {
+            (f.root, f.largest)
+        } else {
+            (0, false)
         };
         self.search(&rows, (root, largest), |walk| walk.sheet.worst(0, &rows))?;
         self.rest(rows);

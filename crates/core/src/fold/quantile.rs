@@ -1,0 +1,236 @@
+//! Quantiles of the values of every row of x: the median and others, exact, interpolated as NumPy does by default.
+//!
+//! The values of a row are kept until all of them are there, then its quantiles take their place: tiles are as wide as the
+//! rows of y are many, so that a unit of work ends with finished rows and the answer takes no more than its numbers.
+
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::pair::Side;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Quantiles that can be asked for, at most.
+const MOST: usize = 10_000;
+
+/// How the fold is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuantileSpec {
+    /// Which quantiles, from 0 (the least value) to 1 (the largest); by default the median.
+    #[serde(default = "median")]
+    pub q: Vec<f64>,
+}
+
+fn median() -> Vec<f64> {
+    vec![0.5]
+}
+
+impl QuantileSpec {
+    /// The fold over `root`, whose values are squares where `squared`.
+    ///
+    /// # Errors
+    /// `Request` for no quantile, too many, and what is none.
+    pub fn fold(&self, root: usize, squared: bool) -> Result<Quantile> {
+        if !(1..=MOST).contains(&self.q.len()) {
+            let e = Error::request(format!("expected 1 to {MOST} quantiles, got {}", self.q.len())).at("q");
+            return Err(e.remedy("0.5 for the median"));
+        }
+        if let Some(odd) = self.q.iter().find(|q| !(0.0..=1.0).contains(*q)) {
+            let e = Error::request(format!("expected a quantile from 0 to 1, got {odd}")).at("q");
+            return Err(e.remedy("0.5 for the median, 0.9 for the value that nine in ten do not exceed"));
+        }
+        Ok(Quantile { root, q: self.q.clone(), squared })
+    }
+}
+
+/// A fold to quantiles of every row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantile {
+    /// Which root orders the values.
+    pub root: usize,
+    /// Which quantiles.
+    pub q: Vec<f64>,
+    /// The values are squares: report those of their roots.
+    pub squared: bool,
+}
+
+/// What is kept of a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Row {
+    /// Its values so far.
+    Open(Vec<f64>),
+    /// Its quantiles.
+    Done(Vec<f64>),
+}
+
+/// The rows of a part of the space.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct QuantileState {
+    /// The first of them.
+    start: usize,
+    rows: Vec<Row>,
+}
+
+impl QuantileState {
+    /// Takes the value of a pair of row `i`.
+    pub fn push(&mut self, i: usize, value: f64) {
+        if let Row::Open(values) = &mut self.rows[i - self.start] {
+            values.push(value);
+        }
+    }
+}
+
+impl Quantile {
+    /// The quantiles of `values`: NaN where there is none, or one is NaN.
+    fn of(&self, values: &mut [f64]) -> Vec<f64> {
+        if values.is_empty() || values.iter().any(|v| v.is_nan()) {
+            return vec![f64::NAN; self.q.len()];
+        }
+        self.q.iter().map(|q| self.one(values, *q)).collect()
+    }
+    /// One quantile: between two neighbours in order it is interpolated, from the nearer of them as NumPy does.
+    fn one(&self, values: &mut [f64], q: f64) -> f64 {
+        let place = q * (values.len() - 1) as f64;
+        let (below, part) = (place.floor() as usize, place - place.floor());
+        let (_, lower, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+        let value = |v: f64| if self.squared { v.sqrt() } else { v };
+        let (a, upper) = (value(*lower), above.iter().copied().reduce(f64::min));
+        let Some(b) = upper.filter(|_| part > 0.0).map(value) else { return a };
+        let step = b - a;
+        if part < 0.5 { a + step * part } else { b - step * (1.0 - part) }
+    }
+}
+
+impl Accumulate for Quantile {
+    type State = QuantileState;
+
+    fn traits(&self) -> Traits {
+        Traits { by_row: true, whole_rows: true, operations: 1.0, cycles: 16.0, ..Traits::default() }
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        test(self.root)
+    }
+    fn start(&self, n: usize, _: usize) -> QuantileState {
+        self.part(&(0..n))
+    }
+    fn part(&self, rows: &Range<usize>) -> QuantileState {
+        QuantileState { start: rows.start, rows: vec![Row::Open(vec![]); rows.len()] }
+    }
+    fn bytes(&self, n: usize, _: usize) -> u64 {
+        (n as u64).saturating_mul((size_of::<Row>() + 8 * self.q.len()) as u64)
+    }
+    fn takes(&self, state: &QuantileState, n: usize, m: usize) -> bool {
+        let fits = |row: &Row| match row {
+            Row::Open(values) => values.len() <= m,
+            Row::Done(quantiles) => quantiles.len() == self.q.len(),
+        };
+        state.start + state.rows.len() <= n && state.rows.iter().all(fits)
+    }
+    #[inline(always)]
+    fn absorb<T: Value>(&self, state: &mut QuantileState, line: &Line<'_, T>, lent: Lent<'_>) {
+        let Row::Open(values) = &mut state.rows[line.row - state.start] else { return };
+        values.extend_from_slice(line.widened(self.root, lent.wide));
+    }
+    fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
+        for row in &mut state.rows[rows.start - state.start..rows.end - state.start] {
+            if let Row::Open(values) = row {
+                *row = Row::Done(self.of(values));
+            }
+        }
+    }
+    fn merge(&self, into: &mut QuantileState, from: QuantileState) {
+        let rows = &mut into.rows[from.start - into.start..];
+        for (into, from) in rows.iter_mut().zip(from.rows) {
+            match (into, from) {
+                (Row::Open(into), Row::Open(from)) => into.extend(from),
+                (into @ Row::Open(_), from @ Row::Done(_)) => *into = from,
+                (Row::Done(_), _) => {}
+            }
+        }
+    }
+    fn identify(&self, hash: &mut Hash) {
+        hash.text(&format!("{self:?}"));
+    }
+    fn columns<'a>(&'a self, state: &'a QuantileState, _: usize, _: usize) -> Columns<'a> {
+        let quantiles = state.rows.iter().flat_map(|row| match row {
+            Row::Open(values) => self.of(&mut values.clone()),
+            Row::Done(quantiles) => quantiles.clone(),
+        });
+        let values: Vec<f64> = quantiles.collect();
+        let (rows, width) = (state.rows.len(), self.q.len());
+        let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
+        let column = Column::new("values", Role::Value, values).called("value");
+        Columns::new(Layout::Array(Some(Side::X)), shape, vec![column])
+    }
+    fn describe(&self) -> String {
+        let q: Vec<String> = self.q.iter().map(f64::to_string).collect();
+        format!("the quantiles {} of every row", q.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BLOCK;
+    use super::*;
+
+    fn fold(q: &[f64], squared: bool) -> Quantile {
+        QuantileSpec { q: q.to_vec() }.fold(0, squared).unwrap()
+    }
+
+    /// `numpy.quantile` of these values (NumPy 2.3).
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        let mut values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
+        let q = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
+        assert_eq!(fold(&q, false).of(&mut values), [1.0, 1.0, 1.75, 3.5, 5.25, 6.8999999999999995, 9.0]);
+        assert_eq!(fold(&[0.5], true).of(&mut [4.0, 9.0]), [2.5]);
+        assert!(fold(&[0.5], false).of(&mut [])[0].is_nan());
+        assert!(fold(&[0.5, 1.0], false).of(&mut [1.0, f64::NAN]).iter().all(|v| v.is_nan()));
+        let infinite = fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0]);
+        assert_eq!(infinite, [3.0, f64::INFINITY]);
+    }
+
+    #[test]
+    fn odd_quantiles_are_refused() {
+        for q in [vec![], vec![-0.1], vec![1.1], vec![f64::NAN], vec![0.5; MOST + 1]] {
+            assert!(QuantileSpec { q }.fold(0, false).is_err());
+        }
+    }
+
+    /// Rows of units that are finished, of parts of rows, and rows that come late are those of all values at once.
+    #[test]
+    fn parts_merge_to_the_whole() {
+        let (n, m) = (7, 300);
+        let value = |i: usize, j: usize| ((i * 7919 + j * 104_729) % 1009) as f64;
+        let fold = fold(&[0.1, 0.5, 0.77], false);
+        let take = |state: &mut QuantileState, i: usize, cols: Range<usize>| {
+            for first in cols.clone().step_by(BLOCK) {
+                let values: Vec<f64> = (first..(first + BLOCK).min(cols.end)).map(|j| value(i, j)).collect();
+                let len = values.len();
+                let line = Line { row: i, first, len, half: false, values: &values, stride: len, firsts: &[0, 1] };
+                let mut wide = [0.0; BLOCK];
+                fold.absorb(state, &line, Lent { pieces: None, weights: (&[], 0), wide: &mut wide });
+            }
+        };
+        let mut merged = fold.start(n, m);
+        for rows in [0..3, 3..5] {
+            let mut part = fold.part(&rows);
+            rows.clone().for_each(|i| take(&mut part, i, 0..m));
+            fold.settle(&mut part, &rows);
+            fold.merge(&mut merged, part);
+        }
+        for cols in [0..100, 100..m] {
+            let mut part = fold.part(&(5..n));
+            (5..n).for_each(|i| take(&mut part, i, cols.clone()));
+            fold.merge(&mut merged, part);
+        }
+        assert!(fold.takes(&merged, n, m));
+        let columns = fold.columns(&merged, n, m);
+        let numbers = columns.all(&columns.columns[0]);
+        let got: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
+        let wanted: Vec<f64> =
+            (0..n).flat_map(|i| fold.of(&mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>())).collect();
+        assert_eq!(got, wanted);
+    }
+}
