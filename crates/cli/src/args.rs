@@ -308,8 +308,8 @@ pub struct Reduce {
     #[arg(long, help_heading = "Result", value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax", "median", "quantile"])]
     pub op: String,
     /// The quantiles of `--op quantile`, from 0 to 1: 0.1,0.5,0.9
-    #[arg(short, value_name = "Q,…", value_delimiter = ',', help_heading = "Result")]
-    pub q: Vec<f64>,
+    #[arg(long, value_name = "Q,…", value_delimiter = ',', help_heading = "Result")]
+    pub quantiles: Vec<f64>,
     /// Weights of the rows folded away: a file with one row each; a mean divides by their sum, column by column
     #[arg(long, value_name = "FILE", help_heading = "Result", value_hint = clap::ValueHint::FilePath)]
     pub weights: Option<String>,

@@ -123,8 +123,9 @@ pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     if matches!(args.op.as_str(), "median" | "quantile") {
         return quantiles(args, budget);
     }
-    if !args.q.is_empty() {
-        let e = Error::request(format!("expected -q beside --op quantile, got --op {}", args.op)).at("-q");
+    if !args.quantiles.is_empty() {
+        let e = Error::request(format!("expected --quantiles beside --op quantile, got --op {}", args.op))
+            .at("--quantiles");
         return Err(e.remedy("--op quantile"));
     }
     let op = match args.op.as_str() {
@@ -165,16 +166,16 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
             .at("--weights")
             .remedy("leave --weights out"));
     }
-    let q = match (op, args.q.is_empty()) {
+    let q = match (op, args.quantiles.is_empty()) {
         ("median", true) => vec![0.5],
         ("median", false) => {
-            let e = Error::request("expected -q beside --op quantile, got --op median").at("-q");
+            let e = Error::request("expected --quantiles beside --op quantile, got --op median").at("--quantiles");
             return Err(e.remedy("--op quantile"));
         }
-        (_, false) => args.q.clone(),
+        (_, false) => args.quantiles.clone(),
         (_, true) => {
-            let e = Error::request("expected the quantiles, got none").at("-q");
-            return Err(e.remedy("-q 0.1,0.5,0.9, or --op median"));
+            let e = Error::request("expected the quantiles, got none").at("--quantiles");
+            return Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"));
         }
     };
     let cells = args.no_diagonal.then_some(Cells::Ordered);

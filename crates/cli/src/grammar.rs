@@ -63,6 +63,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "Rows within a distance, per row",
                 "zipfold reduce points.csv --pair 'norm(x - y) < 2' --op count -o near.csv",
             ),
+            ("The median distance of every row", "zipfold reduce points.csv --op median -o medians.csv"),
         ],
     ),
     (

@@ -81,21 +81,87 @@ impl QuantileState {
     }
 }
 
+/// Quantiles from which on a row is sorted.
+const MANY: usize = 16;
+/// Values from which on a sample narrows down where a rank is, values for one of the sample, and how far off a rank may be
+/// in the sample: in halves of the root of its size, three standard deviations at the median.
+const LONG: usize = 1024;
+const STRIDE: usize = 32;
+const MARGIN: f64 = 1.5;
+
+/// Finds values by their rank, those of one row after those of another.
+#[derive(Default)]
+struct Finder {
+    /// Some of the values, sorted.
+    sample: Vec<f64>,
+    /// Room for those near a rank.
+    near: Vec<f64>,
+}
+
+impl Finder {
+    /// Looks at a sample of `values`, none of which is NaN.
+    fn sample(&mut self, values: &[f64]) {
+        self.sample.clear();
+        if values.len() >= LONG {
+            self.sample.extend(values.iter().step_by(STRIDE));
+            self.sample.sort_unstable_by(f64::total_cmp);
+            self.near.resize(values.len(), 0.0);
+        }
+    }
+    /// The value of rank `rank`, and the next one: among the few values that the sample brackets, or among all.
+    fn neighbours(&mut self, values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
+        if !self.sample.is_empty() {
+            let (size, at) = (self.sample.len(), rank / STRIDE);
+            let margin = (MARGIN * (size as f64).sqrt()).ceil() as usize;
+            let lo = if at < margin { f64::NEG_INFINITY } else { self.sample[at - margin] };
+            let hi = self.sample.get(at + margin).copied().unwrap_or(f64::INFINITY);
+            let (mut below, mut found) = (0, 0);
+            for v in values.iter() {
+                self.near[found] = *v;
+                found += usize::from(*v >= lo && *v <= hi);
+                below += usize::from(*v < lo);
+                // The last place takes what is outside.
+                found = found.min(values.len() - 1);
+            }
+            if below <= rank && rank + 1 < below + found {
+                return select(&mut self.near[..found], rank - below);
+            }
+        }
+        select(values, rank)
+    }
+}
+
+/// The value of rank `rank`, and the next one if there is one.
+fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
+    let (_, lower, above) = values.select_nth_unstable_by(rank, f64::total_cmp);
+    (*lower, above.iter().copied().reduce(f64::min))
+}
+
 impl Quantile {
     /// The quantiles of `values`: NaN where there is none, or one is NaN.
-    fn of(&self, values: &mut [f64]) -> Vec<f64> {
+    fn of(&self, values: &mut [f64], finder: &mut Finder) -> Vec<f64> {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return vec![f64::NAN; self.q.len()];
         }
-        self.q.iter().map(|q| self.one(values, *q)).collect()
+        if self.q.len() > MANY {
+            values.sort_unstable_by(f64::total_cmp);
+            return self
+                .q
+                .iter()
+                .map(|q| self.one(values.len(), *q, |at| (values[at], values.get(at + 1).copied())))
+                .collect();
+        }
+        finder.sample(values);
+        let count = values.len();
+        self.q.iter().map(|q| self.one(count, *q, |at| finder.neighbours(values, at))).collect()
     }
-    /// One quantile: between two neighbours in order it is interpolated, from the nearer of them as NumPy does.
-    fn one(&self, values: &mut [f64], q: f64) -> f64 {
-        let place = q * (values.len() - 1) as f64;
-        let (below, part) = (place.floor() as usize, place - place.floor());
-        let (_, lower, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    /// One quantile of `count` values: between two neighbours in order it is interpolated, from the nearer of them as NumPy does.
+    fn one(&self, count: usize, q: f64, neighbours: impl FnOnce(usize) -> (f64, Option<f64>)) -> f64 {
+        let place = q * (count - 1) as f64;
+        let part = place - place.floor();
+        let (lower, upper) = neighbours(place.floor() as usize);
         let value = |v: f64| if self.squared { v.sqrt() } else { v };
-        let (a, upper) = (value(*lower), above.iter().copied().reduce(f64::min));
+        let a = value(lower);
         let Some(b) = upper.filter(|_| part > 0.0).map(value) else { return a };
         let step = b - a;
         if part < 0.5 { a + step * part } else { b - step * (1.0 - part) }
@@ -106,7 +172,7 @@ impl Accumulate for Quantile {
     type State = QuantileState;
 
     fn traits(&self) -> Traits {
-        Traits { by_row: true, whole_rows: true, operations: 1.0, cycles: 16.0, ..Traits::default() }
+        Traits { by_row: true, whole_rows: true, operations: 1.0, cycles: 40.0, ..Traits::default() }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
@@ -133,9 +199,10 @@ impl Accumulate for Quantile {
         values.extend_from_slice(line.widened(self.root, lent.wide));
     }
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
+        let mut finder = Finder::default();
         for row in &mut state.rows[rows.start - state.start..rows.end - state.start] {
             if let Row::Open(values) = row {
-                *row = Row::Done(self.of(values));
+                *row = Row::Done(self.of(values, &mut finder));
             }
         }
     }
@@ -153,8 +220,9 @@ impl Accumulate for Quantile {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a QuantileState, _: usize, _: usize) -> Columns<'a> {
+        let mut finder = Finder::default();
         let quantiles = state.rows.iter().flat_map(|row| match row {
-            Row::Open(values) => self.of(&mut values.clone()),
+            Row::Open(values) => self.of(&mut values.clone(), &mut finder),
             Row::Done(quantiles) => quantiles.clone(),
         });
         let values: Vec<f64> = quantiles.collect();
@@ -183,12 +251,43 @@ mod tests {
     fn quantiles_are_those_of_numpy() {
         let mut values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
         let q = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
-        assert_eq!(fold(&q, false).of(&mut values), [1.0, 1.0, 1.75, 3.5, 5.25, 6.8999999999999995, 9.0]);
-        assert_eq!(fold(&[0.5], true).of(&mut [4.0, 9.0]), [2.5]);
-        assert!(fold(&[0.5], false).of(&mut [])[0].is_nan());
-        assert!(fold(&[0.5, 1.0], false).of(&mut [1.0, f64::NAN]).iter().all(|v| v.is_nan()));
-        let infinite = fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0]);
+        assert_eq!(
+            fold(&q, false).of(&mut values, &mut Finder::default()),
+            [1.0, 1.0, 1.75, 3.5, 5.25, 6.8999999999999995, 9.0]
+        );
+        assert_eq!(fold(&[0.5], true).of(&mut [4.0, 9.0], &mut Finder::default()), [2.5]);
+        assert!(fold(&[0.5], false).of(&mut [], &mut Finder::default())[0].is_nan());
+        assert!(fold(&[0.5, 1.0], false).of(&mut [1.0, f64::NAN], &mut Finder::default()).iter().all(|v| v.is_nan()));
+        let infinite = fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0], &mut Finder::default());
         assert_eq!(infinite, [3.0, f64::INFINITY]);
+    }
+
+    /// A sample brackets ranks, or fails to: of random values, ties, sorted ones and of a period that strides meet.
+    #[test]
+    fn ranks_of_long_rows_are_those_of_a_sort() {
+        let mut state = 11u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64
+        };
+        for n in [LONG - 1, LONG, 5000, 40_001] {
+            let random: Vec<f64> = (0..n).map(|_| draw()).collect();
+            let ties: Vec<f64> = random.iter().map(|v| v % 3.0).collect();
+            let periodic: Vec<f64> = (0..n).map(|at| (at % STRIDE) as f64).collect();
+            let outliers: Vec<f64> = (0..n).map(|at| if at % STRIDE == 0 { -1e300 } else { at as f64 }).collect();
+            let mut sorted = random.clone();
+            sorted.sort_by(f64::total_cmp);
+            for values in [random, ties, periodic, outliers, sorted, vec![-0.0; n]] {
+                let mut wanted = values.clone();
+                wanted.sort_by(f64::total_cmp);
+                let (mut finder, mut values) = (Finder::default(), values);
+                finder.sample(&values);
+                for rank in [0, 1, n / 7, n / 2, n - 2, n - 1] {
+                    let (lower, upper) = finder.neighbours(&mut values, rank);
+                    assert_eq!((lower, upper), (wanted[rank], wanted.get(rank + 1).copied()), "{n} {rank}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -229,8 +328,9 @@ mod tests {
         let columns = fold.columns(&merged, n, m);
         let numbers = columns.all(&columns.columns[0]);
         let got: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
-        let wanted: Vec<f64> =
-            (0..n).flat_map(|i| fold.of(&mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>())).collect();
+        let wanted: Vec<f64> = (0..n)
+            .flat_map(|i| fold.of(&mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>(), &mut Finder::default()))
+            .collect();
         assert_eq!(got, wanted);
     }
 }
