@@ -4,6 +4,7 @@ pub mod arrows;
 pub mod calls;
 pub mod circles;
 pub mod docs;
+pub mod documents;
 pub mod duties;
 pub mod lengths;
 pub mod names;
@@ -21,6 +22,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         calls::check,
         circles::check,
         docs::check,
+        documents::check,
         duties::check,
         lengths::check,
         names::check_names,
