@@ -3,6 +3,7 @@
 pub mod arrows;
 pub mod calls;
 pub mod circles;
+pub mod density;
 pub mod docs;
 pub mod documents;
 pub mod duties;
@@ -21,6 +22,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         arrows::check,
         calls::check,
         circles::check,
+        density::check,
         docs::check,
         documents::check,
         duties::check,

@@ -36,18 +36,31 @@ struct Span {
 }
 
 fn rust(source: &Source) -> Vec<Span> {
+    functions(source).into_iter().map(|f| span(source, f.name, f.at, f.close)).collect()
+}
+
+/// A function of Rust: where its `fn` stands, and the braces of its body.
+pub(super) struct Function {
+    pub name: String,
+    pub at: usize,
+    pub open: usize,
+    pub close: usize,
+}
+
+/// All functions with a body.
+pub(super) fn functions(source: &Source) -> Vec<Function> {
     source.words("fn").into_iter().filter_map(|at| rust_function(source, at)).collect()
 }
 
 /// The function whose `fn` stands at `at`; none for the type of a function pointer or a declaration without a body.
-fn rust_function(source: &Source, at: usize) -> Option<Span> {
+fn rust_function(source: &Source, at: usize) -> Option<Function> {
     let start = source.next(at + 2)?;
     let name = name_at(source, start);
     if name.is_empty() {
         return None;
     }
     let open = source.body(start)?;
-    Some(span(source, name, at, source.closing(open)?))
+    Some(Function { name, at, open, close: source.closing(open)? })
 }
 
 fn name_at(source: &Source, start: usize) -> String {
