@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::core::{Cells, Precision};
+use zipfold::core::{Domain, Precision};
 use zipfold::run::{Lent, Target, run_problem};
 use zipfold::{Data, Error, Output};
 
@@ -50,7 +50,7 @@ pub fn dense<'py>(
         x: Input::named("x"),
         y: y.map(|_| Input::named("y")),
         pair: PairSpec { metric, formula, params: params(parameters)? },
-        cells: condensed.then_some(Cells::Triangle),
+        cells: condensed.then_some(Domain::Triangle),
         near: None,
         cell: None,
         folds: vec![if condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} }],

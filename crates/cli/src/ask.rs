@@ -6,7 +6,7 @@ use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::core::{Cells, Precision};
+use zipfold::core::{Domain, Precision};
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::plan::Overrides;
 use zipfold::{Budget, Error, Result};
@@ -47,7 +47,7 @@ fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
     args.params.iter().map(|t| param(t, budget)).chain(unit).collect()
 }
 
-fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec, budget: &Budget) -> Result<Problem> {
+fn problem(args: &PairArgs, cells: Option<Domain>, fold: FoldSpec, budget: &Budget) -> Result<Problem> {
     let input = |name: &str| Input {
         columns: args.columns.clone(),
         ids: args.id.clone().unwrap_or_default(),
@@ -55,13 +55,13 @@ fn problem(args: &PairArgs, cells: Option<Cells>, fold: FoldSpec, budget: &Budge
         header: args.header.as_deref().map(|said| said == "yes"),
         ..Input::named(name)
     };
-    let cell = args.cell.as_deref().map(zipfold::core::Cell::parse).transpose()?;
+    let cell = args.cell.as_deref().map(zipfold::core::PeriodicBox::parse).transpose()?;
     Ok(Problem {
         schema: SCHEMA,
         x: input(&args.x),
         y: args.y.as_deref().map(input),
         pair: PairSpec { metric: args.metric.clone(), formula: args.pair.clone(), params: params(args, budget)? },
-        cells: if args.ordered { Some(Cells::Ordered) } else { cells },
+        cells: if args.ordered { Some(Domain::Ordered) } else { cells },
         near: args.cutoff,
         cell: cell.map(Vec::from),
         folds: vec![fold],
@@ -147,8 +147,8 @@ pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let weights = args.weights.as_ref().map(|name| Input::named(name.as_str()));
     // One result in all counts every cell (i, j) of the square; rows may use the symmetric half.
     let cells = match (args.no_diagonal, along) {
-        (true, _) => Some(Cells::Ordered),
-        (false, Along::All) if args.pair.y.is_none() => Some(Cells::Square),
+        (true, _) => Some(Domain::Ordered),
+        (false, Along::All) if args.pair.y.is_none() => Some(Domain::Square),
         _ => None,
     };
     problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights }, budget)
@@ -178,7 +178,7 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
             return Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"));
         }
     };
-    let cells = args.no_diagonal.then_some(Cells::Ordered);
+    let cells = args.no_diagonal.then_some(Domain::Ordered);
     problem(&args.pair, cells, FoldSpec::Quantile(QuantileSpec { q }), budget)
 }
 
@@ -205,7 +205,7 @@ pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         return Err(e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match"));
     }
     let fold = FoldSpec::Select { predicate: args.predicate.clone(), value: args.value.clone(), join: kind };
-    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered).then_some(Cells::Triangle);
+    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered).then_some(Domain::Triangle);
     problem(&args.pair, cells, fold, budget)
 }
 

@@ -11,7 +11,7 @@ use zipfold::core::figures;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::core::problem::{AxisSpec, FoldSpec};
-use zipfold::core::{Cells, Precision};
+use zipfold::core::{Domain, Precision};
 use zipfold::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::library::{Pairs, pairs};
 use zipfold::plan::cost::FRESH;
@@ -303,7 +303,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
                 value: None,
             };
             let fold = FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: false };
-            question.cells(Cells::Triangle).fold(fold)
+            question.cells(Domain::Triangle).fold(fold)
         }
         "neighbours" => {
             let k = workload.k.ok_or_else(|| missing("k"))?;
@@ -319,7 +319,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
             .fold(sum()),
         "angles" => {
             let above = workload.above.ok_or_else(|| missing("above"))?;
-            question.cells(Cells::Triangle).fold(select(format!("cosine_similarity(x, y) > {above}")))
+            question.cells(Domain::Triangle).fold(select(format!("cosine_similarity(x, y) > {above}")))
         }
         "near" => {
             let below = workload.below.ok_or_else(|| missing("below"))?;

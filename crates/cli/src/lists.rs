@@ -4,7 +4,7 @@
 use crate::terminal::print_line;
 use serde_json::json;
 use zipfold::core::pair::functions::{self, Kind};
-use zipfold::core::pair::named::{self, Domain};
+use zipfold::core::pair::named::{self, RowValues};
 use zipfold::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
 
@@ -48,13 +48,13 @@ fn columns(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn domain(domain: Domain) -> &'static str {
+fn domain(domain: RowValues) -> &'static str {
     match domain {
-        Domain::Real => "numbers",
-        Domain::NonNegative => "numbers of 0 or more",
-        Domain::Boolean => "zero or not zero",
-        Domain::LatLon => "latitude and longitude",
-        Domain::Missing => "numbers, NaN where one is missing",
+        RowValues::Real => "numbers",
+        RowValues::NonNegative => "numbers of 0 or more",
+        RowValues::Boolean => "zero or not zero",
+        RowValues::LatLon => "latitude and longitude",
+        RowValues::Missing => "numbers, NaN where one is missing",
     }
 }
 

@@ -188,7 +188,7 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
 /// NaN where it is an error, with its place in the file as people count: from one.
 fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
     let metric = problem.pair.metric.as_deref().and_then(named::find);
-    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::Domain::Missing) {
+    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::RowValues::Missing) {
         return Ok(());
     }
     let y = data.y.as_ref().zip(problem.y.as_ref());

@@ -1,7 +1,7 @@
 //! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
 
 use crate::describe::Data;
-use crate::pair::named::{self, Domain};
+use crate::pair::named::{self, RowValues};
 use crate::problem::Problem;
 use crate::table::Table;
 use std::f64::consts::PI;
@@ -12,9 +12,9 @@ pub fn advice(problem: &Problem, data: &Data) -> Vec<String> {
     let sides = [(&data.x, "X"), (data.other(), "Y")];
     let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
     let said = match metric.domain {
-        Domain::Boolean => sides.iter().find_map(|(table, side)| no_truth(metric.name, table, side)),
+        RowValues::Boolean => sides.iter().find_map(|(table, side)| no_truth(metric.name, table, side)),
         // Who says the unit knows it.
-        Domain::LatLon if !problem.pair.params.contains_key("unit") => {
+        RowValues::LatLon if !problem.pair.params.contains_key("unit") => {
             sides.iter().find_map(|(table, side)| no_radians(metric.name, table, side))
         }
         _ => None,

@@ -10,7 +10,7 @@ use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Prepared, Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::problem::{AxisSpec, FoldSpec, Input, NanPolicy, Problem, SCHEMA};
-use crate::space::{Cell, Cells, Space, half};
+use crate::space::{Domain, PeriodicBox, Space, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub struct Job {
     /// What happens to NaN.
     pub nan: NanPolicy,
     /// The periodic box.
-    pub cell: Option<Cell>,
+    pub cell: Option<PeriodicBox>,
     /// Rows of x, prepared.
     pub x: Table,
     /// Rows of y, prepared, if they are others.
@@ -138,12 +138,12 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
     let prepared = prepare(problem, &mut data, &mut params, stop)?;
-    let cell = problem.cell.clone().map(Cell::try_from).transpose()?;
+    let cell = problem.cell.clone().map(PeriodicBox::try_from).transpose()?;
     let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let dims = cell.as_ref().map(Cell::dims);
+    let dims = cell.as_ref().map(PeriodicBox::dims);
     let what = meaning(&Asked { problem, params: &params, cell: dims, data: &data, holes, prepared })?;
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
@@ -155,7 +155,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
     let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem) };
-    if space.is_half() && rows {
+    if space.is_triangular() && rows {
         let e = Error::request("quantiles of rows need all pairs of a row, half of them were asked for").at("--cells");
         return Err(e.remedy("--cells ordered or square, or one run for each fold"));
     }
@@ -165,7 +165,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
 
 /// A fold of all pairs into one result folds each pair once where half of them were asked for: i < j, or i <= j.
 fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
-    let half = matches!(problem.cells, Some(Cells::Triangle | Cells::Diagonal));
+    let half = matches!(problem.cells, Some(Domain::Triangle | Domain::Diagonal));
     match fold {
         // The least and the largest are the same either way.
         Fold::Rows(f) if half && f.along == Along::All && !f.op.is_extreme() => {
@@ -192,7 +192,7 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     }
     let metric = problem.pair.metric.as_deref().and_then(named::find);
     // A metric made for missing values answers for them; only its own NaN is then an error.
-    if metric.is_some_and(|m| m.domain == named::Domain::Missing) {
+    if metric.is_some_and(|m| m.domain == named::RowValues::Missing) {
         return Ok(());
     }
     for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
@@ -489,15 +489,15 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
 fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Result<Space> {
     let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
     let cells = match (problem.cells, data.y.is_some()) {
-        (None, true) | (Some(Cells::Cross), true) => Cells::Cross,
+        (None, true) | (Some(Domain::Cross), true) => Domain::Cross,
         (Some(other), true) => {
             return Err(Error::request(format!("{other:?} is for one input, here are two")).remedy("cells = \"cross\""));
         }
-        (Some(Cells::Cross), false) => Cells::Square,
+        (Some(Domain::Cross), false) => Domain::Square,
         (Some(given), false) => given,
         (None, false) => natural_cells(&problem.folds[0], symmetric),
     };
-    let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
+    let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
     if half && !symmetric && weighed {
         let e = Error::input("expected a weight for every row where half of the cells stand for all, got NaN");
         return Err(e
@@ -510,7 +510,7 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Resu
         return Err(e.remedy("visit all of them: cells = \"ordered\" (--ordered)"));
     }
     let condensed = problem.folds.iter().any(|f| matches!(f, FoldSpec::Condensed {}));
-    if condensed && cells != Cells::Triangle {
+    if condensed && cells != Domain::Triangle {
         return Err(
             Error::request("the condensed order is for i < j of one input").remedy("leave out the second input")
         );
@@ -527,22 +527,22 @@ fn whole(space: Space, problem: &Problem) -> Space {
     let by_row = |f: &FoldSpec| reduced(f) || matches!(f, FoldSpec::Quantile(_));
     let free = problem.cells.is_none() || problem.folds.iter().all(by_row);
     let cells = match space.cells {
-        Cells::Triangle if free => Cells::Ordered,
-        Cells::Diagonal if free => Cells::Square,
+        Domain::Triangle if free => Domain::Ordered,
+        Domain::Diagonal if free => Domain::Square,
         other => other,
     };
     Space { cells, ..space }
 }
 
-fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Cells {
+fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Domain {
     match fold {
-        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } if symmetric => Cells::Diagonal,
-        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Cells::Square,
-        FoldSpec::Nearest { .. } => Cells::Ordered,
-        FoldSpec::Quantile(_) => Cells::Square,
-        FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Cells::Ordered,
-        FoldSpec::Condensed {} => Cells::Triangle,
-        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) if symmetric => Cells::Triangle,
-        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) => Cells::Ordered,
+        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } if symmetric => Domain::Diagonal,
+        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Domain::Square,
+        FoldSpec::Nearest { .. } => Domain::Ordered,
+        FoldSpec::Quantile(_) => Domain::Square,
+        FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Domain::Ordered,
+        FoldSpec::Condensed {} => Domain::Triangle,
+        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) if symmetric => Domain::Triangle,
+        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) => Domain::Ordered,
     }
 }

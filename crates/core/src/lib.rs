@@ -31,5 +31,5 @@ pub use hash::Hash;
 pub use labels::{Labels, Words};
 pub use pair::Side;
 pub use problem::Problem;
-pub use space::{Cell, Cells, Reach, Space, Windows};
+pub use space::{Domain, PeriodicBox, Reach, Space, Windows};
 pub use table::{Buffer, Elements, Precision, Table};

@@ -69,7 +69,7 @@ pub fn run(job: &Job) -> Result<Answer> {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
-            let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_half());
+            let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_triangular());
             for i in rows.clone() {
                 let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {
@@ -80,7 +80,7 @@ pub fn run(job: &Job) -> Result<Answer> {
                             continue;
                         }
                         if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
-                            lengthen(&mut runs[at], (f, job.space.is_half()), pieces, (i, j), &roots[f.root]);
+                            lengthen(&mut runs[at], (f, job.space.is_triangular()), pieces, (i, j), &roots[f.root]);
                             continue;
                         }
                         credit(job, fold, &mut states[at], &mut values[at], i, j, &roots);
@@ -88,7 +88,7 @@ pub fn run(job: &Job) -> Result<Answer> {
                 }
                 for (at, piece) in pieces.iter_mut().enumerate() {
                     if let (Fold::Rows(f), Some(pieces)) = (&job.folds[at], piece) {
-                        flush(&mut runs[at], (f, job.space.is_half()), pieces, i);
+                        flush(&mut runs[at], (f, job.space.is_triangular()), pieces, i);
                     }
                 }
             }
@@ -171,7 +171,7 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
 
 #[allow(clippy::too_many_arguments)]
 fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize, j: usize, roots: &[Vec<f64>]) {
-    let both = job.space.is_half() && i != j;
+    let both = job.space.is_triangular() && i != j;
     match (fold, state) {
         (Fold::Dense(f), _) => {
             dense[f.place(&job.space, i, j)] = roots[f.root][0];

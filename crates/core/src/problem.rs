@@ -6,7 +6,7 @@ use crate::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
-use crate::space::Cells;
+use crate::space::Domain;
 use crate::table::Precision;
 use crate::text_or::FromText;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct Problem {
     pub pair: PairSpec,
     /// Which cells are visited; by default what the folds suggest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cells: Option<Cells>,
+    pub cells: Option<Domain>,
     /// Visit only pairs of rows at most this far apart.
     #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
     pub near: Option<f64>,

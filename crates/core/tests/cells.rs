@@ -1,6 +1,6 @@
 //! Periodic boxes against brute force over many images of the basis as given.
 
-use zipfold_core::space::cell::{Cell, Image, Orthorhombic, Others};
+use zipfold_core::space::periodic_box::{Image, Orthorhombic, Others, PeriodicBox};
 
 /// A small deterministic generator (SplitMix64).
 struct Random(u64);
@@ -22,7 +22,7 @@ fn norm2(d: &[f64]) -> f64 {
 }
 
 /// Squared length of the shortest image of `d` within `reach` steps along each vector as given.
-fn brute(cell: &Cell, d: [f64; 3], reach: i32) -> f64 {
+fn brute(cell: &PeriodicBox, d: [f64; 3], reach: i32) -> f64 {
     let v = cell.vectors();
     let range = || -reach..=reach;
     let all = range().flat_map(|i| range().flat_map(move |j| range().map(move |k| [i, j, k].map(f64::from))));
@@ -31,18 +31,18 @@ fn brute(cell: &Cell, d: [f64; 3], reach: i32) -> f64 {
 }
 
 /// A difference with fractional coordinates in ±`wide` of the basis as given.
-fn difference(random: &mut Random, cell: &Cell, wide: f64) -> [f64; 3] {
+fn difference(random: &mut Random, cell: &PeriodicBox, wide: f64) -> [f64; 3] {
     let f = [0; 3].map(|_| random.between(-wide, wide));
     let v = cell.vectors();
     [0, 1, 2].map(|c| f[0] * v[0][c] + f[1] * v[1][c] + f[2] * v[2][c])
 }
 
 /// A random box that closes: angles between `low` and `high` degrees, lengths up to 1:20.
-fn skewed(random: &mut Random, low: f64, high: f64) -> Cell {
+fn skewed(random: &mut Random, low: f64, high: f64) -> PeriodicBox {
     loop {
         let lengths = [0; 3].map(|_| random.between(1.0, 20.0));
         let angles = [0; 3].map(|_| random.between(low, high));
-        if let Ok(cell) = Cell::triclinic(lengths, angles) {
+        if let Ok(cell) = PeriodicBox::triclinic(lengths, angles) {
             // The brute force must reach the nearest image from the basis as given.
             let heights = cell.volume() / (lengths[0] * lengths[1] * lengths[2]);
             if heights > 0.05 {
@@ -53,7 +53,7 @@ fn skewed(random: &mut Random, low: f64, high: f64) -> Cell {
 }
 
 /// How many steps along the vectors as given the brute force needs: reach over height, and half a box for the start.
-fn steps(cell: &Cell) -> i32 {
+fn steps(cell: &PeriodicBox) -> i32 {
     let v = cell.vectors();
     let area = |a: [f64; 3], b: [f64; 3]| {
         norm2(&[a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]).sqrt()
@@ -63,7 +63,7 @@ fn steps(cell: &Cell) -> i32 {
     (cell.reach() / low + 0.5).ceil() as i32
 }
 
-fn check(cell: &Cell, d: [f64; 3], reach: i32, noise: f64) {
+fn check(cell: &PeriodicBox, d: [f64; 3], reach: i32, noise: f64) {
     let mut r = d;
     cell.minimum_image(&mut r);
     let (got, want) = (norm2(&r).sqrt(), brute(cell, d, reach).sqrt());
@@ -119,7 +119,7 @@ fn vectors_of_any_skewness_reduce() {
             let (i, j, k) = (at % 3, (at + 1) % 3, f64::from((random.next() % 7) as u32) - 3.0);
             v[i] = [0, 1, 2].map(|c| v[i][c] + k * v[j][c]);
         }
-        let Ok(sheared) = Cell::from_vectors(v) else { continue };
+        let Ok(sheared) = PeriodicBox::from_vectors(v) else { continue };
         assert!((sheared.inradius() / cell.inradius() - 1.0).abs() < 1e-9);
         assert!((sheared.volume() / cell.volume() - 1.0).abs() < 1e-6);
         for _ in 0..100 {
@@ -179,7 +179,7 @@ fn differences_of_many_boxes_are_wrapped() {
     }
 }
 
-fn lanes_match<const N: usize>(cell: &Cell, x: [f64; 3], others: &[[f64; 3]; N]) {
+fn lanes_match<const N: usize>(cell: &PeriodicBox, x: [f64; 3], others: &[[f64; 3]; N]) {
     let split = Others::<N>::new(3, |k, to| to.iter_mut().zip(others).for_each(|(t, y)| *t = y[k]));
     let mut to = [[0.0; N]; 3];
     cell.image().differences(x, &split, |d| d, &mut to);
@@ -198,8 +198,8 @@ fn lanes_give_the_bits_of_the_reference() {
     for at in 0..600 {
         let cell = match at % 3 {
             0 => skewed(&mut random, 25.0, 155.0),
-            1 => Cell::orthorhombic(&[0; 3].map(|_| random.between(1.0, 20.0))).unwrap(),
-            _ => Cell::orthorhombic(&[random.between(1.0, 20.0), random.between(1.0, 20.0)]).unwrap(),
+            1 => PeriodicBox::orthorhombic(&[0; 3].map(|_| random.between(1.0, 20.0))).unwrap(),
+            _ => PeriodicBox::orthorhombic(&[random.between(1.0, 20.0), random.between(1.0, 20.0)]).unwrap(),
         };
         for wide in [0.5, 1.0, 40.0] {
             let mut rows = [0; 131].map(|_| {
@@ -222,8 +222,8 @@ fn lanes_give_the_bits_of_the_reference() {
     }
 }
 
-fn cell_3d(cell: &Cell) -> Cell {
-    if cell.dims() == 3 { cell.clone() } else { Cell::orthorhombic(&[cell.lengths()[0]; 3]).unwrap() }
+fn cell_3d(cell: &PeriodicBox) -> PeriodicBox {
+    if cell.dims() == 3 { cell.clone() } else { PeriodicBox::orthorhombic(&[cell.lengths()[0]; 3]).unwrap() }
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn the_form_without_division_has_the_same_bits() {
 
 #[test]
 fn halves_go_to_the_even_multiple() {
-    let cell = Cell::orthorhombic(&[3.0, 4.0, 5.0]).unwrap();
+    let cell = PeriodicBox::orthorhombic(&[3.0, 4.0, 5.0]).unwrap();
     let mut d = [1.5, 6.0, -12.5];
     cell.minimum_image(&mut d);
     assert_eq!(d, [1.5, -2.0, -2.5]); // 1.5 − 0·3, 6 − 2·4, −12.5 + 2·5
@@ -255,7 +255,7 @@ fn halves_go_to_the_even_multiple() {
 
 #[test]
 fn the_first_of_equal_candidates_wins() {
-    let cell = Cell::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
+    let cell = PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
     // Equally far, in exact arithmetic and in f64, from (0, 0), (2, 0) and (1, 2): the nearest line wins over the next
     // one, and on it the even multiple.
     for (d, want) in [([1.0, 0.75, 0.0], [1.0, 0.75, 0.0]), ([3.0, 0.75, 0.0], [-1.0, 0.75, 0.0])] {
@@ -274,9 +274,9 @@ fn the_first_of_equal_candidates_wins() {
 
 #[test]
 fn lattice_points_become_zero_and_holes_are_odd() {
-    let fcc = Cell::from_vectors([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]).unwrap();
-    let bcc = Cell::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
-    let hex = Cell::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
+    let fcc = PeriodicBox::from_vectors([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]).unwrap();
+    let bcc = PeriodicBox::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
+    let hex = PeriodicBox::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
     for cell in [&fcc, &bcc, &hex] {
         assert!(matches!(cell.image(), Image::Oblique(_)));
         // Lattice points, and all places on the grid of halves and quarters: holes, faces, edges of the Voronoi cell.
@@ -301,11 +301,11 @@ fn lattice_points_become_zero_and_holes_are_odd() {
 
 #[test]
 fn fewer_dimensions_and_longer_rows() {
-    let line = Cell::orthorhombic(&[10.0]).unwrap();
+    let line = PeriodicBox::orthorhombic(&[10.0]).unwrap();
     let mut d = [9.0];
     line.minimum_image(&mut d);
     assert_eq!(d, [-1.0]);
-    let plane = Cell::parse("10, 4").unwrap();
+    let plane = PeriodicBox::parse("10, 4").unwrap();
     assert_eq!((plane.dims(), plane.volume(), plane.inradius()), (2, 40.0, 2.0));
     let mut d = [9.0, 3.0, 100.0];
     plane.minimum_image(&mut d);
@@ -314,11 +314,11 @@ fn fewer_dimensions_and_longer_rows() {
     let mut to = [[0.0f32; 2]; 2];
     plane.image().differences([0.0; 3], &others, |d| d as f32, &mut to);
     assert_eq!(to, [[-1.0, 1.0], [-1.0, 1.0]]);
-    let cube = Cell::parse("5").unwrap();
+    let cube = PeriodicBox::parse("5").unwrap();
     let mut d = [4.0, -4.0];
     cube.minimum_image(&mut d);
     assert_eq!((cube.lengths(), d), (&[5.0; 3][..], [-1.0, 1.0]));
-    let hex = Cell::parse("1,1,2,90,90,120").unwrap();
+    let hex = PeriodicBox::parse("1,1,2,90,90,120").unwrap();
     let mut d = [4.0, -4.0];
     hex.minimum_image(&mut d);
     assert_eq!(d, [4.0, -4.0]);
@@ -326,11 +326,11 @@ fn fewer_dimensions_and_longer_rows() {
 
 #[test]
 fn a_cube_in_disguise_is_a_cube() {
-    let sheared = Cell::from_vectors([[2.0, 0.0, 0.0], [14.0, 2.0, 0.0], [-6.0, 22.0, 2.0]]).unwrap();
+    let sheared = PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [14.0, 2.0, 0.0], [-6.0, 22.0, 2.0]]).unwrap();
     let Image::Orthorhombic(o) = sheared.image() else { panic!("not seen") };
     assert_eq!(o.lengths(), [2.0; 3]);
-    let right = Cell::parse("3,4,5,90,90,90").unwrap();
-    let plain = Cell::parse("3,4,5").unwrap();
+    let right = PeriodicBox::parse("3,4,5,90,90,90").unwrap();
+    let plain = PeriodicBox::parse("3,4,5").unwrap();
     assert_eq!((right.image(), right.volume()), (plain.image(), 60.0));
     assert_eq!(plain.reach(), 0.5 * 50f64.sqrt());
 }
@@ -351,34 +351,34 @@ fn errors_say_which_number() {
         ("1,2,3,120,120,120", "close no cell"),
         ("1,2,3,100,30,60", "alpha is not less"),
     ] {
-        let error = Cell::parse(text).unwrap_err();
+        let error = PeriodicBox::parse(text).unwrap_err();
         assert!(error.to_string().contains(part), "{text}: {error}");
         assert_eq!(error.exit_code(), 2);
     }
-    let error = Cell::parse("10, -4, 3").unwrap_err();
+    let error = PeriodicBox::parse("10, -4, 3").unwrap_err();
     assert_eq!(error.span_ref().unwrap().range, 3..6);
-    assert!(Cell::orthorhombic(&[]).is_err() && Cell::orthorhombic(&[1.0; 4]).is_err());
+    assert!(PeriodicBox::orthorhombic(&[]).is_err() && PeriodicBox::orthorhombic(&[1.0; 4]).is_err());
     let flat = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
-    assert!(Cell::from_vectors(flat).unwrap_err().to_string().contains("flat"));
-    assert!(Cell::from_vectors([[0.0; 3]; 3]).is_err());
-    assert!(Cell::from_vectors([[f64::NAN; 3]; 3]).unwrap_err().to_string().contains("finite"));
+    assert!(PeriodicBox::from_vectors(flat).unwrap_err().to_string().contains("flat"));
+    assert!(PeriodicBox::from_vectors([[0.0; 3]; 3]).is_err());
+    assert!(PeriodicBox::from_vectors([[f64::NAN; 3]; 3]).unwrap_err().to_string().contains("finite"));
 }
 
 #[test]
 fn numbers_there_and_back() {
     let vectors = [[3.0, 0.5, 0.0], [0.0, 4.0, 1.0], [1.0, 0.0, 5.0]];
     for numbers in [vec![2.0], vec![2.0, 3.0], vec![2.0, 3.0, 4.0, 70.0, 80.0, 95.0], vectors.concat()] {
-        let cell = Cell::try_from(numbers.clone()).unwrap();
+        let cell = PeriodicBox::try_from(numbers.clone()).unwrap();
         assert_eq!(Vec::from(cell.clone()), numbers);
         let read = serde::de::value::SeqDeserializer::<_, serde::de::value::Error>::new(numbers.into_iter());
-        assert_eq!(<Cell as serde::Deserialize>::deserialize(read).unwrap(), cell);
+        assert_eq!(<PeriodicBox as serde::Deserialize>::deserialize(read).unwrap(), cell);
     }
-    assert!(Cell::try_from(vec![1.0; 5]).is_err());
+    assert!(PeriodicBox::try_from(vec![1.0; 5]).is_err());
 }
 
 #[test]
 fn edges_follow_the_convention() {
-    let cell = Cell::parse("2,3,4,70,80,95").unwrap();
+    let cell = PeriodicBox::parse("2,3,4,70,80,95").unwrap();
     let v = cell.vectors();
     let angle = |a: [f64; 3], b: [f64; 3]| {
         let inner = (0..3).map(|k| a[k] * b[k]).sum::<f64>();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use zipfold_core::pair::eval::{binary, unary};
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
-use zipfold_core::pair::named::{Domain, Named, Params, Scale, all, find, require};
+use zipfold_core::pair::named::{Named, Params, RowValues, Scale, all, find, require};
 use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Scope, Side, Symmetry, parse, symmetry};
 use zipfold_core::{Error, Table};
 
@@ -19,9 +19,9 @@ impl Random {
     }
     fn row(&mut self, named: &Named, dim: usize) -> Vec<f64> {
         let number = |r: &mut Self| match named.domain {
-            Domain::Boolean => f64::from(u8::from(r.unit() < 0.4)),
-            Domain::Missing if r.unit() < 0.2 => f64::NAN,
-            Domain::LatLon => r.within(named.range),
+            RowValues::Boolean => f64::from(u8::from(r.unit() < 0.4)),
+            RowValues::Missing if r.unit() < 0.2 => f64::NAN,
+            RowValues::LatLon => r.within(named.range),
             // Zeros among the numbers.
             _ if r.unit() < 0.1 && named.range.0 <= 0.0 => 0.0,
             _ => r.within(named.range),
@@ -110,7 +110,7 @@ fn close(named: &Named, x: &[f64], y: &[f64], got: f64, expected: f64) -> bool {
 }
 
 fn dims(named: &Named) -> &'static [usize] {
-    if named.domain == Domain::LatLon { &[2] } else { &[0, 1, 2, 3, 7, 33] }
+    if named.domain == RowValues::LatLon { &[2] } else { &[0, 1, 2, 3, 7, 33] }
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn values_lie_within_what_is_declared_and_similarities_are_largest_of_equal_rows
     for named in all() {
         assert!(!named.about.is_empty() && named.values.0 < named.values.1, "{}", named.name);
         let set = if named.name == "seuclidean" { params(&[("V", Param::Number(0.5))]) } else { Params::new() };
-        let dim = if named.domain == Domain::LatLon { 2 } else { 9 };
+        let dim = if named.domain == RowValues::LatLon { 2 } else { 9 };
         let formula = formula_of(named, &set, Some(dim));
         // Rows of one length, of which the inner product with itself is the largest.
         let mut row = |unit: bool| {

@@ -12,12 +12,12 @@ use crate::twin::maps;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use zipfold_core::fold::{Fold, State, Tally, Written};
-use zipfold_core::{Cells, Error, Job, Precision, Result};
+use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::matrix::{self, Matrix, Shape};
 use zipfold_plan::executor::{Folded, Sink};
-use zipfold_plan::half::Half;
+use zipfold_plan::low_precision::LowPrecision;
 use zipfold_plan::overrides::Residency;
 
 /// A matrix on the device.
@@ -25,7 +25,7 @@ pub struct Dense<'j> {
     job: &'j Job,
     precision: Precision,
     /// Rows are multiplied as 16-bit numbers.
-    half: Option<Half>,
+    half: Option<LowPrecision>,
     /// For whole rectangles (half spaces: values go to their transposed place too).
     cross: Pass,
     /// For tiles on the diagonal of a half space.
@@ -200,7 +200,7 @@ impl<'j> Dense<'j> {
         let job = self.job;
         let Some(fold) = job.folds[0].dense() else { return Err(Error::internal("a matrix without its fold")) };
         let cols = &tile.cols;
-        let hollow = matches!(job.space.cells, Cells::Triangle | Cells::Ordered);
+        let hollow = matches!(job.space.cells, Domain::Triangle | Domain::Ordered);
         items.par_chunks(cols.len().max(1)).enumerate().try_for_each(|(at, line)| {
             let i = first + at;
             let from = if fold.condensed { (i + 1).clamp(cols.start, cols.end) } else { cols.start };

@@ -2,10 +2,10 @@
 
 use crate::engine::{Number, Rectangle};
 use std::ops::Range;
-use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
+use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Job, Result};
+use zipfold_core::{Domain, Job, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::executor::{Folded, Sink};
 use zipfold_plan::tiles::credited;
@@ -20,7 +20,7 @@ pub struct Host<'j> {
     tally: Tally,
     /// First part of every root in a rectangle, and one past the last.
     parts: Vec<usize>,
-    made: Vec<Made>,
+    made: Vec<BlockPieces>,
     /// Values in double precision, as folds take them.
     wide: [f64; BLOCK],
 }
@@ -55,7 +55,7 @@ impl<'j> Host<'j> {
             for ib in r.rows.start / BLOCK..r.rows.end.div_ceil(BLOCK) {
                 let clip = |b: usize, side: &Range<usize>| (b * BLOCK).max(side.start)..((b + 1) * BLOCK).min(side.end);
                 let (rows, cols) = (clip(ib, &r.rows), clip(jb, &r.cols));
-                if self.job.space.is_half() && cols.end <= rows.start {
+                if self.job.space.is_triangular() && cols.end <= rows.start {
                     continue;
                 }
                 let pieces = self.block(r, &rows, &cols, sink)?;
@@ -76,7 +76,7 @@ impl<'j> Host<'j> {
         sink: &dyn Sink,
     ) -> Result<Pieces> {
         let job = self.job;
-        let mut pieces = pieces(&job.folds, rows, cols, job.space.is_half());
+        let mut pieces = pieces(&job.folds, rows, cols, job.space.is_triangular());
         for i in rows.clone() {
             self.unvisited::<T>(i, cols, sink)?;
             for run in job.space.columns(i, cols) {
@@ -91,7 +91,7 @@ impl<'j> Host<'j> {
     /// A cell of the diagonal that is not visited is NaN in a matrix.
     fn unvisited<T: Number>(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.job;
-        if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
+        if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
         let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
@@ -153,7 +153,7 @@ impl<'j> Host<'j> {
     }
     fn absorb<T: Number>(&mut self, r: &Rectangle<T>, i: usize, run: &Range<usize>, pieces: &mut Pieces) {
         let job = self.job;
-        let half = job.space.is_half();
+        let half = job.space.is_triangular();
         let (values, stride) = r.numbers(i, run.start);
         let line = Line { row: i, first: run.start, len: run.len(), half, values, stride, firsts: &self.parts };
         for ((fold, state), pieces) in job.folds.iter().zip(&mut self.states).zip(pieces) {

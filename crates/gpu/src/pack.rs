@@ -6,7 +6,7 @@ use std::ops::Range;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Precision, Table};
-use zipfold_plan::half::Half;
+use zipfold_plan::low_precision::LowPrecision;
 
 /// Rows of a panel.
 pub const PANEL: usize = 128;
@@ -51,7 +51,13 @@ pub fn pack_panels(low: &Lowered, table: &Table, side: Side, precision: Precisio
 
 /// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and zeros after the last component;
 /// and the hoisted numbers of the rows, in panels of their own.
-pub fn pack_halves(low: &Lowered, table: &Table, side: Side, half: Half, panels: Range<usize>) -> (Vec<u16>, Vec<f32>) {
+pub fn pack_halves(
+    low: &Lowered,
+    table: &Table,
+    side: Side,
+    half: LowPrecision,
+    panels: Range<usize>,
+) -> (Vec<u16>, Vec<f32>) {
     let (groups, attrs) = (groups(low.dim), low.attrs[side as usize].len());
     let size = PANEL * groups * GROUP;
     let (mut rows, mut numbers) = (vec![0; panels.len() * size], vec![0.0; panels.len() * PANEL * attrs.max(1)]);

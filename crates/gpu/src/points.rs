@@ -16,7 +16,7 @@ use zipfold_core::fold::{
     Fold, Histogram, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Cells, Error, Job, Precision, Result};
+use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::rounding::Bounds;
@@ -319,11 +319,11 @@ impl Launch<'_> {
         let run = from..(from + self.span).min(self.others.end);
         let clip = |low: usize, high: usize| run.end.min(high).saturating_sub(run.start.max(low)) as u64;
         match (self.pass.shape.cells, self.pass.shape.anchor) {
-            (Cells::Triangle, Side::X) => clip(a + 1, usize::MAX),
-            (Cells::Diagonal, Side::X) => clip(a, usize::MAX),
-            (Cells::Triangle, Side::Y) => clip(0, a),
-            (Cells::Diagonal, Side::Y) => clip(0, a + 1),
-            (Cells::Ordered, _) => run.len() as u64 - u64::from(run.contains(&a)),
+            (Domain::Triangle, Side::X) => clip(a + 1, usize::MAX),
+            (Domain::Diagonal, Side::X) => clip(a, usize::MAX),
+            (Domain::Triangle, Side::Y) => clip(0, a),
+            (Domain::Diagonal, Side::Y) => clip(0, a + 1),
+            (Domain::Ordered, _) => run.len() as u64 - u64::from(run.contains(&a)),
             _ => run.len() as u64,
         }
     }

@@ -9,7 +9,7 @@ use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::rounding::{Ranges, joined, ranges};
-use zipfold_plan::half::Half;
+use zipfold_plan::low_precision::LowPrecision;
 use zipfold_plan::overrides::Residency;
 
 /// Precisions that kernels read.
@@ -20,7 +20,7 @@ pub struct Kinds {
     /// Single.
     pub narrow: bool,
     /// 16-bit numbers, for inner products.
-    pub half: Option<Half>,
+    pub half: Option<LowPrecision>,
 }
 
 /// Packed rows in device memory, in one or both precisions, and constant vectors, behind which stand the first panels of x and

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use zipfold_core::problem::Problem;
-use zipfold_core::{Cells, Data, Precision, Table, describe};
+use zipfold_core::{Data, Domain, Precision, Table, describe};
 use zipfold_gpu::rows::data_ranges;
 use zipfold_gpu::runtime::nvrtc;
 use zipfold_gpu::{Facts, Runtime, engine};
@@ -88,7 +88,7 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                 let text =
                     format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
                 let problem: Problem = toml::from_str(&text).unwrap();
-                let cells = [Cells::Diagonal, Cells::Ordered][f % 2];
+                let cells = [Domain::Diagonal, Domain::Ordered][f % 2];
                 let problem = Problem { precision: Some(precision), cells: Some(cells), ..problem };
                 let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
                 // The matrix units' kernels beside those of single precision.

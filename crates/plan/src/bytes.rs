@@ -29,7 +29,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
     }
     if prune.is_on() && matches!(prune::kernel(job, Family::Points), Kernel::Nearest | Kernel::Within) {
-        // Clouds: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
+        // Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
         // rows are kept once more (resident for neighbours of one table: 115 bytes a row of 3, 438 of 8).
         let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
         let lists = if matches!(job.folds[0], Fold::Nearest(_)) { 24 * job.space.n as u64 } else { 0 };
@@ -37,7 +37,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         return rows + 48 * sorted as u64 + lists + threads as u64 * registers;
     }
     // Weights that are multiplied as values are computed: in the units of the sum, and by lane.
-    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(job.space.is_half()).is_some());
+    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(job.space.is_triangular()).is_some());
     let weights = if job.folds.iter().any(sums) { 16 * job.space.m as u64 } else { 0 };
     // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
     let copies = match prune.is_on() {

@@ -16,8 +16,8 @@ use matrix::Matrix;
 use rounding::Ranges;
 use sweeps::Sweeps;
 
-use crate::half;
 pub use crate::kernels::kernel_seconds;
+use crate::low_precision;
 use crate::overrides::{DeviceFamily, Overrides, Residency};
 use crate::plan::Plan;
 use crate::prune::Prune;
@@ -49,7 +49,7 @@ pub fn plan_for(
     if rows == Residency::Streamed {
         plan.reasons.push("the rows of one tile at a time are on the device".into());
     }
-    let half = half::input(job, overrides)?;
+    let half = low_precision::input(job, overrides)?;
     if let Some(half) = half {
         let how =
             if overrides.dense_input.is_some() { "asked for: numbers are rounded" } else { "every number is one" };
@@ -114,7 +114,7 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     let parts = tiles
         .iter()
         .flat_map(|t| cut(&t.rows).flat_map(|rows| cut(&t.cols).map(move |cols| Tile { rows: rows.clone(), cols })));
-    let some = |t: &Tile| !job.space.is_half() || t.cols.end > t.rows.start;
+    let some = |t: &Tile| !job.space.is_triangular() || t.cols.end > t.rows.start;
     Some(parts.filter(some).collect())
 }
 

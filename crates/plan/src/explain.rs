@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Cells, Job, Precision, figures};
+use zipfold_core::{Domain, Job, Precision, figures};
 
 /// Share of the predicted time below which a part of it is not told apart.
 const TOLD: f64 = 0.01;
@@ -102,11 +102,11 @@ fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
     let which = match job.space.cells {
-        Cells::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
-        Cells::Triangle => format!("i < j of {} rows", rows(n)),
-        Cells::Diagonal => format!("i ≤ j of {} rows, which stand for (j, i) too", rows(n)),
-        Cells::Ordered => format!("all of {} rows with all others", rows(n)),
-        Cells::Square => format!("all of {} rows with all, themselves included", rows(n)),
+        Domain::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
+        Domain::Triangle => format!("i < j of {} rows", rows(n)),
+        Domain::Diagonal => format!("i ≤ j of {} rows, which stand for (j, i) too", rows(n)),
+        Domain::Ordered => format!("all of {} rows with all others", rows(n)),
+        Domain::Square => format!("all of {} rows with all, themselves included", rows(n)),
     };
     let numbers = match job.x.cols() {
         1 => "1 number".to_string(),

@@ -106,7 +106,7 @@ words! {
         /// The device computes values, the host folds them.
         Values = "values",
         /// A thread computes whole pairs, without register blocks.
-        Cells = "cells",
+        Domain = "cells",
     }
     /// Where the rows of a device lie.
     Residency {

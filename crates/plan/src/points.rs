@@ -3,14 +3,14 @@
 use zipfold_core::fold::{Fold, Histogram, Scale};
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
-use zipfold_core::space::cell::Image;
-use zipfold_core::{Cells, Job};
+use zipfold_core::space::periodic_box::Image;
+use zipfold_core::{Domain, Job};
 
 /// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its points are finite. Boxes are
 /// orthorhombic with a length for every coordinate, or oblique around three.
 pub fn apply(job: &Job) -> bool {
     let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
-    let whole = !job.holes && matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
+    let whole = !job.holes && matches!(job.space.cells, Domain::Cross | Domain::Square | Domain::Triangle);
     let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
     let boxed = match job.cell.as_ref().map(|c| c.image()) {
         None => true,
@@ -23,9 +23,9 @@ pub fn apply(job: &Job) -> bool {
 
 /// Terms that are whole numbers of units with an end, and weights that are the same both ways round where a pair may be met
 /// either way.
-fn are_plain(h: &Histogram, cells: Cells) -> bool {
+fn are_plain(h: &Histogram, cells: Domain) -> bool {
     let usable = |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);
-    let same = |[x, y]: &[Vec<f64>; 2]| cells != Cells::Triangle || x == y;
+    let same = |[x, y]: &[Vec<f64>; 2]| cells != Domain::Triangle || x == y;
     let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
     let ends = !h.mean || h.axes[0].edges.iter().all(|e| e.is_finite());
     usable(h.weight_scale()) && usable(h.value_scale()) && ends && h.weights.as_ref().is_none_or(finite)

@@ -19,7 +19,7 @@ use zipfold_core::{Error, Job, Result};
 
 /// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
 const WORTH_CYCLES: f64 = 1.6e7;
-/// Pairs from which on a cloud looks for extremes, which takes no sample.
+/// Pairs from which on a bounding volume hierarchy looks for extremes, which takes no sample.
 const WORTH_ENDS: usize = 1 << 14;
 /// Pairs that it evaluates, by row.
 const LEFT_BY_ENDS: f64 = 64.0;
@@ -49,7 +49,7 @@ pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<S
             let found = expected(job, overrides);
             let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
             let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
-            let worth = if found.grid.is_some() && by_row && job.space.is_half() { 0.5 * worth } else { worth };
+            let worth = if found.grid.is_some() && by_row && job.space.is_triangular() { 0.5 * worth } else { worth };
             let on = found.evaluated.is_some_and(|share| share <= worth);
             if let Some(share) = found.evaluated {
                 let percent = 100.0 * share;

@@ -104,7 +104,7 @@ impl Form {
             return None;
         }
         let roots = &low.formula.roots;
-        let half = job.space.is_half();
+        let half = job.space.is_triangular();
         let (id, question) = match fold {
             Fold::Nearest(f) if !half && f.k > 0 => (roots[f.root], Question::Best(!f.largest)),
             Fold::Rows(f) if !half && f.width == 1 && f.along != Along::Column => match f.op {

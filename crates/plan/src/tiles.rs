@@ -4,7 +4,7 @@ use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Cells, Job, Precision, Space};
+use zipfold_core::{Domain, Job, Precision, Space};
 
 /// A rectangle of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn rows(tiles: &[Tile]) -> Range<usize> {
 /// The rows that pairs in `tiles` are credited to: those of x, and in half of a space those of both sides.
 pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
     let Range { start, end } = rows(tiles);
-    let columns = tiles.iter().map(|t| t.cols.end).filter(|_| space.is_half());
+    let columns = tiles.iter().map(|t| t.cols.end).filter(|_| space.is_triangular());
     start..columns.fold(end, usize::max)
 }
 
@@ -59,7 +59,7 @@ impl Tiling {
     }
     /// As wide that the spans of sums by row are whole, where `job` asks for such sums of single precision.
     pub fn in_spans(self, job: &Job) -> Self {
-        let half = job.space.is_half();
+        let half = job.space.is_triangular();
         let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
         let spans = job.precision == Precision::F32 && job.folds.iter().all(summed);
         Tiling { cols: self.cols.next_multiple_of(if spans { SPAN } else { BLOCK }), ..self }
@@ -72,7 +72,7 @@ impl Tiling {
             for c in (0..space.m).step_by(self.cols) {
                 let cols = c..(c + self.cols).min(space.m);
                 let empty = match space.cells {
-                    Cells::Triangle | Cells::Diagonal => cols.end <= rows.start,
+                    Domain::Triangle | Domain::Diagonal => cols.end <= rows.start,
                     _ => false,
                 };
                 if !empty {
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn tiles_and_shares_cover_every_cell_once() {
-        for cells in [Cells::Cross, Cells::Triangle, Cells::Diagonal, Cells::Ordered, Cells::Square] {
+        for cells in [Domain::Cross, Domain::Triangle, Domain::Diagonal, Domain::Ordered, Domain::Square] {
             for n in [0usize, 1, 127, 128, 129, 700] {
-                let space = Space { cells, n, m: if cells == Cells::Cross { 300 } else { n }, near: None };
+                let space = Space { cells, n, m: if cells == Domain::Cross { 300 } else { n }, near: None };
                 let tiling = Tiling::new(200, 100);
                 let count = |tiles: &[Tile]| tiles.iter().map(|t| space.count(&t.rows, &t.cols)).sum::<u64>();
                 let all = tiling.tiles(&space);

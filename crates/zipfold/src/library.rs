@@ -6,7 +6,7 @@ use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State};
 use zipfold_core::pair::parse::Param;
 use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
-use zipfold_core::{Cells, Error, Job, Result, Table};
+use zipfold_core::{Domain, Error, Job, Result, Table};
 
 /// A question about all pairs of rows, under construction.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Pairs {
         self
     }
     /// Visits these cells instead of those that the fold suggests.
-    pub fn cells(mut self, cells: Cells) -> Self {
+    pub fn cells(mut self, cells: Domain) -> Self {
         self.problem.cells = Some(cells);
         self
     }

@@ -82,10 +82,10 @@ fn runs(job: &Job, fold: &Fold, tile: &Tile, each: &mut dyn FnMut(usize, usize) 
         });
     }
     for i in rows.clone() {
-        let from = if job.space.is_half() { i.clamp(cols.start, cols.end) } else { cols.start };
+        let from = if job.space.is_triangular() { i.clamp(cols.start, cols.end) } else { cols.start };
         some(i * m + from, cols.end - from)?;
     }
-    let mirrored = if job.space.is_half() { cols.clone() } else { 0..0 };
+    let mirrored = if job.space.is_triangular() { cols.clone() } else { 0..0 };
     mirrored.into_iter().try_for_each(|j| some(j * m + rows.start, rows.end.min(j).saturating_sub(rows.start)))
 }
 

@@ -19,7 +19,7 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/cpu/src/pairs/engine.rs", 1),
     ("crates/cpu/src/pairs/prune/boxes.rs", 1),
     ("crates/cpu/src/pairs/prune/form.rs", 1),
-    ("crates/cpu/src/pairs/prune/nearby.rs", 1),
+    ("crates/cpu/src/pairs/prune/range_search.rs", 1),
     ("crates/cpu/src/pairs/prune/sheet.rs", 4),
     ("crates/cpu/src/pairs/prune/verdict.rs", 1),
     ("crates/cpu/src/pairs/screen.rs", 1),

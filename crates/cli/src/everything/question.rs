@@ -1,10 +1,10 @@
 //! The question of a case: rows, formula, fold.
 
 use super::levels::{BOX, Case, FOLD, Levels, Numbers, PRECISION, RANGE, SIDES, VALUE, WEIGHTS};
-use zipfold::core::Cells;
+use zipfold::core::Domain;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, RowOp, SelectKind};
-use zipfold::core::pair::named::Domain;
+use zipfold::core::pair::named::RowValues;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
 use zipfold::library::pairs;
 use zipfold::plan::Overrides;
@@ -49,7 +49,7 @@ impl Ends {
 fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> {
     let mut numbers = Numbers(seed);
     let cols = levels.dim(case);
-    let truths = levels.metric(case).is_some_and(|m| m.domain == Domain::Boolean);
+    let truths = levels.metric(case).is_some_and(|m| m.domain == RowValues::Boolean);
     let mut number = || match truths {
         true => f64::from(u8::from(numbers.below(3) == 0)),
         false => 0.01 + 0.98 * numbers.uniform(),
@@ -76,7 +76,7 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
     let value = levels.text(case, VALUE);
     question = if levels.metric(case).is_some() { question.metric(value) } else { question.formula(value) };
     if levels.text(case, SIDES) == "no-diagonal" {
-        question = question.cells(Cells::Ordered);
+        question = question.cells(Domain::Ordered);
     }
     question = match levels.text(case, BOX) {
         "none" => question,

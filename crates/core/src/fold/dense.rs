@@ -44,7 +44,7 @@ impl Dense {
     }
     /// Whether a value has two places, (i, j) and (j, i).
     pub fn is_mirrored(&self, space: &Space) -> bool {
-        !self.condensed && space.is_half()
+        !self.condensed && space.is_triangular()
     }
 }
 

@@ -341,7 +341,7 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
 }
 
 /// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of its rows and columns).
-pub type Made = (usize, usize, usize, [RowPiece; 2]);
+pub type BlockPieces = (usize, usize, usize, [RowPiece; 2]);
 
 /// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half` space, or else of one side.
 pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>, half: bool) -> Vec<Option<[RowPiece; 2]>> {
@@ -358,7 +358,7 @@ pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>, half: bo
 
 /// Adds the pieces of a tile's blocks: column-side pieces (row blocks ascending) before row-side pieces (column blocks
 /// ascending), for every row.
-pub fn push_pieces(states: &mut [State], mut made: Vec<Made>) {
+pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
     let mut by_row = vec![];
     for (fold, ib, jb, [row, col]) in made {

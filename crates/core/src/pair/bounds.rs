@@ -9,8 +9,8 @@ mod images;
 use super::interval::{self, Span};
 use super::lower::{Lowered, Source};
 use super::tree::{Binary, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
-use crate::space::Cell;
-use crate::space::cell::{Image, Orthorhombic};
+use crate::space::PeriodicBox;
+use crate::space::periodic_box::{Image, Orthorhombic};
 use images::Images;
 
 /// Pairs of boxes that are bounded at a time.
@@ -70,7 +70,7 @@ const NONE: usize = usize::MAX;
 
 impl<'l> Bounds<'l> {
     /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single number.
-    pub fn new(low: &'l Lowered, cell: Option<&'l Cell>) -> Option<Self> {
+    pub fn new(low: &'l Lowered, cell: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
         if formula.roots.iter().any(|r| formula.ty(*r).shape != Shape::Scalar) {
             return None;
@@ -78,7 +78,7 @@ impl<'l> Bounds<'l> {
         let n = formula.nodes().len();
         let mut out = Bounds {
             low,
-            image: if low.periodic { cell.map(Cell::image) } else { None },
+            image: if low.periodic { cell.map(PeriodicBox::image) } else { None },
             images: None,
             steps: vec![],
             slot: vec![NONE; n],

@@ -1,8 +1,8 @@
 //! From formula to what a backend runs: parts that depend on one row alone are hoisted and computed once per row (in
 //! f64, to the bits of the reference); what is left is a sequence of stages, each one loop over components.
 
+use super::artifacts::ArtifactCache;
 use super::eval::{Evaluator, Rows};
-use super::made::Made;
 use super::symmetry::mirror;
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::Result;
@@ -75,7 +75,7 @@ pub struct Lowered {
     /// Whether the difference is by the minimum image.
     pub periodic: bool,
     /// What backends made of it.
-    pub made: Made,
+    pub made: ArtifactCache,
     sources: HashMap<Id, Source>,
     constant_ids: Vec<Id>,
 }
@@ -96,7 +96,7 @@ impl Lowered {
             finish: vec![],
             vector_tail: vec![],
             periodic,
-            made: Made::default(),
+            made: ArtifactCache::default(),
             sources: HashMap::new(),
             constant_ids: vec![],
         };

@@ -1,5 +1,6 @@
 //! The pair formula: what one cell's value is.
 
+pub mod artifacts;
 pub mod bounds;
 pub mod eval;
 pub mod functions;
@@ -7,7 +8,6 @@ pub mod images;
 pub mod interval;
 pub(crate) mod lex;
 pub mod lower;
-pub mod made;
 pub mod named;
 pub mod parse;
 pub mod pattern;

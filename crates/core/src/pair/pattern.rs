@@ -2,7 +2,7 @@
 
 use super::lower::{Lowered, Source};
 use super::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
-use crate::space::cell::{Cell, Image};
+use crate::space::periodic_box::{Image, PeriodicBox};
 
 /// How the differences of coordinates make a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,12 @@ pub struct Term {
 #[derive(Clone, Copy, Debug)]
 pub struct Patterns<'j> {
     low: &'j Lowered,
-    cell: Option<&'j Cell>,
+    cell: Option<&'j PeriodicBox>,
 }
 
 impl<'j> Patterns<'j> {
     /// Those of `low`, whose differences are of nearest images in `cell`.
-    pub fn new(low: &'j Lowered, cell: Option<&'j Cell>) -> Self {
+    pub fn new(low: &'j Lowered, cell: Option<&'j PeriodicBox>) -> Self {
         Patterns { low, cell }
     }
     fn node(&self, id: Id) -> &Node {

@@ -1,11 +1,11 @@
 //! The cells to visit, and the periodic boxes that differences live in.
 
-pub mod cell;
 pub mod curve;
 pub mod half;
+pub mod periodic_box;
 pub mod reach;
 mod shape;
 
-pub use cell::Cell;
+pub use periodic_box::PeriodicBox;
 pub use reach::{Reach, Windows};
-pub use shape::{Cells, Space};
+pub use shape::{Domain, Space};

@@ -4,7 +4,7 @@
 //! coordinates of single rows, such that two rows within reach differ by no more than a window in each of them, in every
 //! arithmetic of this crate; in a periodic box coordinates are parts of its edges, and differ modulo 1.
 
-use super::cell::{Cell, Image, dot};
+use super::periodic_box::{Image, PeriodicBox, dot};
 use crate::table::Table;
 
 /// Coordinates at most.
@@ -58,11 +58,11 @@ pub type Place = [f64; MOST];
 impl Windows {
     /// Of rows of `tables` that are within `reach`, whose differences are the shortest in `cell`; without a coordinate where
     /// none tells rows apart.
-    pub fn new(reach: &Reach, cell: Option<&Cell>, tables: [&Table; 2]) -> Windows {
+    pub fn new(reach: &Reach, cell: Option<&PeriodicBox>, tables: [&Table; 2]) -> Windows {
         let dim = tables[0].cols();
         let ends: Vec<(f64, f64)> = (0..dim).map(|k| ends(tables, k)).collect();
         let largest = |k: usize| ends[k].0.abs().max(ends[k].1.abs());
-        let mut axes = match cell.map(Cell::image) {
+        let mut axes = match cell.map(PeriodicBox::image) {
             None => (0..dim).map(|k| open(reach, k)).collect::<Vec<_>>(),
             Some(Image::Orthorhombic(o)) => {
                 let edge = |k: usize| o.lengths().get(k).copied();
@@ -178,9 +178,9 @@ mod tests {
         };
         let cells = [
             None,
-            Some(Cell::orthorhombic(&[3.0, 2.5, 7.0]).unwrap()),
-            Some(Cell::triclinic([3.0, 4.0, 5.0], [70.0, 80.0, 100.0]).unwrap()),
-            Some(Cell::triclinic([1.0, 10.0, 10.0], [60.0, 60.0, 60.0]).unwrap()),
+            Some(PeriodicBox::orthorhombic(&[3.0, 2.5, 7.0]).unwrap()),
+            Some(PeriodicBox::triclinic([3.0, 4.0, 5.0], [70.0, 80.0, 100.0]).unwrap()),
+            Some(PeriodicBox::triclinic([1.0, 10.0, 10.0], [60.0, 60.0, 60.0]).unwrap()),
         ];
         let mut near = 0;
         for cell in &cells {

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Which cells (i, j) are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cells {
+pub enum Domain {
     /// All (i, j) of two inputs.
     Cross,
     /// i < j of one input; a fold by rows credits both rows.
@@ -24,7 +24,7 @@ pub enum Cells {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Space {
     /// The shape.
-    pub cells: Cells,
+    pub cells: Domain,
     /// Rows of x.
     pub n: usize,
     /// Rows of y (equal to `n` for one input).
@@ -40,11 +40,11 @@ impl Space {
     }
     /// Whether x and y are one input.
     pub fn is_self(&self) -> bool {
-        self.cells != Cells::Cross
+        self.cells != Domain::Cross
     }
     /// Whether a cell stands for (i, j) and (j, i).
-    pub fn is_half(&self) -> bool {
-        matches!(self.cells, Cells::Triangle | Cells::Diagonal)
+    pub fn is_triangular(&self) -> bool {
+        matches!(self.cells, Domain::Triangle | Domain::Diagonal)
     }
     /// The number of cells.
     ///
@@ -53,10 +53,10 @@ impl Space {
     pub fn size(&self) -> Result<u64> {
         let (n, m) = (self.n as u128, self.m as u128);
         let size = match self.cells {
-            Cells::Cross | Cells::Square => n * m,
-            Cells::Triangle => n * n.saturating_sub(1) / 2,
-            Cells::Diagonal => n * (n + 1) / 2,
-            Cells::Ordered => n * n.saturating_sub(1),
+            Domain::Cross | Domain::Square => n * m,
+            Domain::Triangle => n * n.saturating_sub(1) / 2,
+            Domain::Diagonal => n * (n + 1) / 2,
+            Domain::Ordered => n * n.saturating_sub(1),
         };
         u64::try_from(size).map_err(|_| Error::request(format!("{size} cells")).limit("2^64 cells"))
     }
@@ -64,11 +64,11 @@ impl Space {
     pub fn columns(&self, i: usize, cols: &Range<usize>) -> [Range<usize>; 2] {
         let none = cols.end..cols.end;
         match self.cells {
-            Cells::Cross | Cells::Square => [cols.clone(), none],
-            Cells::Triangle => [(i + 1).max(cols.start).min(cols.end)..cols.end, none],
-            Cells::Diagonal => [i.max(cols.start).min(cols.end)..cols.end, none],
-            Cells::Ordered if cols.contains(&i) => [cols.start..i, i + 1..cols.end],
-            Cells::Ordered => [cols.clone(), none],
+            Domain::Cross | Domain::Square => [cols.clone(), none],
+            Domain::Triangle => [(i + 1).max(cols.start).min(cols.end)..cols.end, none],
+            Domain::Diagonal => [i.max(cols.start).min(cols.end)..cols.end, none],
+            Domain::Ordered if cols.contains(&i) => [cols.start..i, i + 1..cols.end],
+            Domain::Ordered => [cols.clone(), none],
         }
     }
     /// The number of cells inside a block of rows and columns.
@@ -76,9 +76,9 @@ impl Space {
         let whole = rows.len() as u64 * cols.len() as u64;
         let apart = cols.start >= rows.end || cols.end <= rows.start;
         match self.cells {
-            Cells::Cross | Cells::Square => whole,
-            Cells::Ordered if apart => whole,
-            Cells::Triangle | Cells::Diagonal if apart => {
+            Domain::Cross | Domain::Square => whole,
+            Domain::Ordered if apart => whole,
+            Domain::Triangle | Domain::Diagonal if apart => {
                 if cols.start >= rows.end {
                     whole
                 } else {
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn blocks_of_every_shape_add_up_to_its_size() {
-        for cells in [Cells::Cross, Cells::Triangle, Cells::Diagonal, Cells::Ordered, Cells::Square] {
+        for cells in [Domain::Cross, Domain::Triangle, Domain::Diagonal, Domain::Ordered, Domain::Square] {
             for n in [0usize, 1, 2, 7, 33] {
-                let m = if cells == Cells::Cross { n + 3 } else { n };
+                let m = if cells == Domain::Cross { n + 3 } else { n };
                 let space = Space { cells, n, m, near: None };
                 let blocks = |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
                 let total: u64 = blocks(n).flat_map(|r| blocks(m).map(move |c| space.count(&r, &c))).sum();

@@ -1,7 +1,7 @@
 //! Fast loop nests over the vector layer: what a tile of pairs costs is decided here.
 
 pub mod bits;
-pub mod cloud;
+pub mod bvh;
 pub mod compress;
 pub mod dense;
 pub mod histogram;

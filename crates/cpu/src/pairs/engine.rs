@@ -12,11 +12,11 @@ use crate::jit::{self, Code, Results};
 use crate::simd::Kernel;
 use std::collections::HashMap;
 use std::ops::Range;
-use zipfold_core::fold::rows::{Along, Made, pieces, push_pieces};
+use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Job, Result, Side};
+use zipfold_core::{Domain, Job, Result, Side};
 use zipfold_plan::executor::{Declined, Executor, Folded, Sink, Stop};
 use zipfold_plan::tiles::credited;
 use zipfold_plan::{Order, Plan, Tile};
@@ -118,7 +118,7 @@ struct Unit<'e, 'j, T> {
     states: Vec<State>,
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
-    made: Vec<Made>,
+    made: Vec<BlockPieces>,
     /// Of folds by rows the weights of the block's columns, number after number, where there are several.
     weights: Vec<Vec<f64>>,
     /// Columns of the tile.
@@ -186,7 +186,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.stop.check()?;
             for start in (tile.cols.start / BLOCK * BLOCK..tile.cols.end).step_by(long) {
                 let cols = start.max(tile.cols.start)..tile.cols.end.min(start + long);
-                if job.space.is_half() && cols.end <= rows.start {
+                if job.space.is_triangular() && cols.end <= rows.start {
                     continue;
                 }
                 self.engine.vm.line(&mut self.scratch, &rows, start / BLOCK, cols.end - start);
@@ -206,18 +206,18 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.engine.job;
-        if job.space.is_half() && cols.end <= rows.start {
+        if job.space.is_triangular() && cols.end <= rows.start {
             return Ok(());
         }
         let summed = if self.is_holed(jb, rows) { 0 } else { self.sum(jb, rows, cols)? };
         if summed.count_ones() as usize == rows.len() {
             return Ok(());
         }
-        self.pieces = pieces(&job.folds, rows, cols, job.space.is_half());
+        self.pieces = pieces(&job.folds, rows, cols, job.space.is_triangular());
         for (fold, weights) in job.folds.iter().zip(&mut self.weights) {
             if let Fold::Rows(f) = fold
                 && f.weight_width > 1
-                && (job.space.is_half() || f.along != Along::Column)
+                && (job.space.is_triangular() || f.along != Along::Column)
             {
                 by_number(f, cols, weights);
             }
@@ -227,7 +227,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.stop.check()?;
             self.unvisited(i, cols, sink)?;
             // In half of a space the columns of later rows begin later, never earlier.
-            let from = if job.space.is_half() { i.clamp(cols.start, cols.end) } else { cols.start };
+            let from = if job.space.is_triangular() { i.clamp(cols.start, cols.end) } else { cols.start };
             let lanes = from - jb * BLOCK..cols.end - jb * BLOCK;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
@@ -247,7 +247,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     /// Whether the diagonal, which is not visited, goes through block `jb` of `rows`.
     fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
-        self.engine.job.space.cells == Cells::Ordered && jb == rows.start / BLOCK
+        self.engine.job.space.cells == Domain::Ordered && jb == rows.start / BLOCK
     }
     /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`, when the first of them is
     /// met. Which rows are done, a bit each.
@@ -311,7 +311,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// A cell of the diagonal that is not visited is NaN in a matrix.
     fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.engine.job;
-        if !matches!(job.space.cells, Cells::Triangle | Cells::Ordered) || !cols.contains(&i) {
+        if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
         let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
@@ -413,7 +413,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let lane = run.start - jb * BLOCK;
         let values = &self.scratch.all().as_flattened()[lane..];
         let firsts = self.scratch.firsts();
-        let half = job.space.is_half();
+        let half = job.space.is_triangular();
         let line = Line { row: i, first: run.start, len: run.len(), half, values, stride: BLOCK, firsts };
         for (at, (fold, state)) in job.folds.iter().zip(&mut self.states).enumerate() {
             let pieces = self.pieces[at].as_mut();

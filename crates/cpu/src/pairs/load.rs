@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::points::Counted;
-use super::prune::{Boxes, Meshes, Near, Nearby};
+use super::prune::{Boxes, Meshes, Near, RangeSearch};
 use super::screen::Screened;
 use super::zips::Element;
 use zipfold_core::{Error, Job, Result};
@@ -33,7 +33,7 @@ fn load_for<'j, T: Element>(
     Ok(match strategy {
         Strategy::Grid { code } => Box::new(Near::load(job, plan, *code)?),
         Strategy::Mesh { parts } => Box::new(Meshes::load(job, plan, *parts)?),
-        Strategy::Search(search) => Box::new(Nearby::load(job, plan, search)?),
+        Strategy::Search(search) => Box::new(RangeSearch::load(job, plan, search)?),
         Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
         Strategy::Points => Box::new(Counted::load(job, plan)?),
         Strategy::Screen(form) => Box::new(Screened::load(job, plan, form)?),

@@ -7,8 +7,8 @@ use crate::kernels::histogram::{
 };
 use crate::simd;
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
-use zipfold_core::space::cell::Image;
-use zipfold_core::{Cells, Job, Result, Table};
+use zipfold_core::space::periodic_box::Image;
+use zipfold_core::{Domain, Job, Result, Table};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
@@ -113,7 +113,7 @@ impl Distances {
         let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
-        let pairs = if job.space.cells == Cells::Triangle { Pairs::Above } else { Pairs::All };
+        let pairs = if job.space.cells == Domain::Triangle { Pairs::Above } else { Pairs::All };
         let (x, y) = if binning.is_double() { (x.with_doubles(), y.map(Points::with_doubles)) } else { (x, y) };
         Some(Distances { x, y, edges, binning, pairs, sums: Sums::of(h, orders) })
     }

@@ -217,7 +217,7 @@ impl<'s, 'j> Unit<'s, 'j> {
     fn block(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let space = &of.job.space;
-        if space.is_half() && cols.end <= rows.start {
+        if space.is_triangular() && cols.end <= rows.start {
             return;
         }
         let Packed(x, y) = &of.packed;

@@ -23,7 +23,7 @@ pub const fn span<T>() -> usize {
 
 /// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some block of columns is whole.
 pub fn serve<T>(job: &Job) -> bool {
-    let half = job.space.is_half();
+    let half = job.space.is_triangular();
     let weighted = weights::<T>(job).is_some();
     let plain = |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
     !half && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
@@ -36,7 +36,7 @@ const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 pub fn weights<T>(job: &Job) -> Option<&[f64]> {
     let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
     let held = |w: &f64| size_of::<T>() == 8 || *w == 0.0 || ORDINARY.contains(&w.abs());
-    f.sums_weighted(job.space.is_half()).filter(|w| w.iter().all(held))
+    f.sums_weighted(job.space.is_triangular()).filter(|w| w.iter().all(held))
 }
 
 /// Weights of single precision times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums

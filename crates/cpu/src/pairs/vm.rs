@@ -9,11 +9,11 @@ use crate::jit::{self, Code};
 use crate::memory::Block;
 use std::ops::Range;
 use std::sync::Arc;
-use zipfold_core::Cell;
+use zipfold_core::PeriodicBox;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::space::cell::Others;
+use zipfold_core::space::periodic_box::Others;
 use zipfold_plan::Isa;
 
 /// Registers and results of one thread.
@@ -84,7 +84,7 @@ pub struct Vm<'j, T> {
     /// Hoisted panels of y.
     pub y: Rows<T>,
     /// The box.
-    pub cell: Option<&'j Cell>,
+    pub cell: Option<&'j PeriodicBox>,
     /// Instruction set.
     pub isa: Isa,
     /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.

@@ -5,7 +5,7 @@
 mod works;
 
 use works::{L2, WORKS, Work};
-use zipfold_core::{Cells, Job};
+use zipfold_core::{Domain, Job};
 use zipfold_gpu::rows::data_ranges;
 use zipfold_gpu::{Engine, Wanted, open};
 use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
@@ -111,7 +111,7 @@ fn triangles(wanted: Wanted, small: bool) {
         for n in ROWS.into_iter().filter(|n| !small || *n == 1024) {
             let mut box_seconds = None;
             for set in MAPS {
-                let work = ("edm", n, 0, d, Cells::Triangle, L2, HALF, set);
+                let work = ("edm", n, 0, d, Domain::Triangle, L2, HALF, set);
                 let line = seconds_of(&work, set, wanted, small).map(|s| {
                     let first = *box_seconds.get_or_insert(s);
                     format!("{{\"work\":\"edm\",\"d\":{d},\"n\":{n},\"set\":\"{set}\",\"seconds\":{s:.7},\"improvement\":{:.3}}}", first / s)

@@ -6,7 +6,7 @@ use super::pair::{RootText, pair_text};
 use super::values::NO_ACCESS;
 use std::fmt::Write;
 use zipfold_core::{Job, Precision};
-use zipfold_plan::half::Half;
+use zipfold_plan::low_precision::LowPrecision;
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
@@ -29,7 +29,7 @@ pub fn functions() -> &'static str {
 }
 
 /// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed place.
-pub fn kernel(name: &str, job: &Job, root: usize, half: Half, placing: Placing, mirror: bool) -> String {
+pub fn kernel(name: &str, job: &Job, root: usize, half: LowPrecision, placing: Placing, mirror: bool) -> String {
     let low = &job.low;
     let pair = pair_text(low, None, Precision::F32);
     let value = match &pair.roots[root] {

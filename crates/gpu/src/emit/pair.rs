@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use zipfold_core::pair::lower::{Lowered, Source, Stage};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
-use zipfold_core::space::cell::{Image, Oblique, Orthorhombic};
-use zipfold_core::{Cell, Precision};
+use zipfold_core::space::periodic_box::{Image, Oblique, Orthorhombic};
+use zipfold_core::{PeriodicBox, Precision};
 
 /// Components up to which loops over them are unrolled and rows are kept in registers.
 pub const SHORT: usize = 16;
@@ -55,16 +55,16 @@ struct Writer<'l> {
 }
 
 /// Writes the pair function of `low` for values of type `precision`.
-pub fn pair_text(low: &Lowered, cell: Option<&Cell>, precision: Precision) -> PairText {
+pub fn pair_text(low: &Lowered, cell: Option<&PeriodicBox>, precision: Precision) -> PairText {
     text(Writer { low, precision, fast: false }, cell)
 }
 
 /// As [`pair_text`] in single precision, with exponentials by the special function unit.
-pub fn fast_pair_text(low: &Lowered, cell: Option<&Cell>) -> PairText {
+pub fn fast_pair_text(low: &Lowered, cell: Option<&PeriodicBox>) -> PairText {
     text(Writer { low, precision: Precision::F32, fast: true }, cell)
 }
 
-fn text(w: Writer<'_>, cell: Option<&Cell>) -> PairText {
+fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
     let low = w.low;
     // A number that several loops need is declared before the first of them.
     let mut known = HashSet::new();
@@ -264,14 +264,14 @@ impl Writer<'_> {
         }
     }
     /// Differences of the raw rows in double precision, by the minimum image.
-    fn image(&self, cell: Option<&Cell>) -> String {
+    fn image(&self, cell: Option<&PeriodicBox>) -> String {
         let raw = |side: usize| self.low.raw_stream(side).unwrap_or(0);
         let dim = self.low.dim;
         let mut out = String::new();
         for k in 0..dim {
             let _ = writeln!(out, "double e{k} = (double)XS({}, {k}) - (double)YS({}, {k});", raw(0), raw(1));
         }
-        match cell.map(Cell::image) {
+        match cell.map(PeriodicBox::image) {
             Some(Image::Orthorhombic(o)) => out += &orthorhombic(o, dim),
             Some(Image::Oblique(o)) if dim >= 3 => out += &oblique(o),
             _ => {}

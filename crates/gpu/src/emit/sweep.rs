@@ -8,7 +8,7 @@ use zipfold_core::fold::{Axis, Fold};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cell, Cells, Job, Precision};
+use zipfold_core::{Domain, Job, PeriodicBox, Precision};
 use zipfold_plan::device::sweeps::{Shape, is_short};
 use zipfold_plan::overrides::Input;
 
@@ -89,7 +89,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("BODY", body(job, shape, &fold, false)),
         ("BODY_OWN", if shape.balanced { body(job, shape, &fold, true) } else { String::new() }),
         ("BOWN", own_row(ty, names[1], widths[1], short[1], shape.input)),
-        ("NEXT", if shape.cells == Cells::Diagonal { "0" } else { "1" }.into()),
+        ("NEXT", if shape.cells == Domain::Diagonal { "0" } else { "1" }.into()),
         (
             "ANCHORS",
             if short[0] && shape.input != Input::Both {
@@ -310,32 +310,32 @@ fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
 }
 
 /// Cells of the panel that are none of the space: all of them.
-pub(super) fn skip(cells: Cells, anchor: Side) -> String {
+pub(super) fn skip(cells: Domain, anchor: Side) -> String {
     let (i, j) = sides(anchor);
     match cells {
-        Cells::Triangle => format!("{} <= {}", j.1, i.0),
-        Cells::Diagonal => format!("{} < {}", j.1, i.0),
+        Domain::Triangle => format!("{} <= {}", j.1, i.0),
+        Domain::Diagonal => format!("{} < {}", j.1, i.0),
         _ => "0".into(),
     }
 }
 
 /// All cells of the panel are of the space.
-pub(super) fn all(cells: Cells, anchor: Side) -> String {
+pub(super) fn all(cells: Domain, anchor: Side) -> String {
     let (i, j) = sides(anchor);
     match cells {
-        Cells::Triangle => format!("{} < {}", i.1, j.0),
-        Cells::Diagonal => format!("{} <= {}", i.1, j.0),
-        Cells::Ordered => format!("{} < {} || {} < {}", i.1, j.0, j.1, i.0),
+        Domain::Triangle => format!("{} < {}", i.1, j.0),
+        Domain::Diagonal => format!("{} <= {}", i.1, j.0),
+        Domain::Ordered => format!("{} < {} || {} < {}", i.1, j.0, j.1, i.0),
         _ => "1".into(),
     }
 }
 
-pub(super) fn keep(cells: Cells, anchor: Side) -> String {
+pub(super) fn keep(cells: Domain, anchor: Side) -> String {
     let (i, j) = if anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
     match cells {
-        Cells::Triangle => format!("{i} < {j}"),
-        Cells::Diagonal => format!("{i} <= {j}"),
-        Cells::Ordered => format!("{i} != {j}"),
+        Domain::Triangle => format!("{i} < {j}"),
+        Domain::Diagonal => format!("{i} <= {j}"),
+        Domain::Ordered => format!("{i} != {j}"),
         _ => "1".into(),
     }
 }
@@ -350,7 +350,7 @@ fn sides(anchor: Side) -> (Ends, Ends) {
 }
 
 /// `zf_exact(i, j, …)`: root `root` in double precision, from global memory.
-pub fn exact(job: &Job, cell: Option<&Cell>, root: usize) -> String {
+pub fn exact(job: &Job, cell: Option<&PeriodicBox>, root: usize) -> String {
     let low = &job.low;
     let pair = pair_text(low, cell, Precision::F64);
     let value = match &pair.roots[root] {

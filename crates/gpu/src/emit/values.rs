@@ -4,7 +4,7 @@ use super::pair::{PairText, RootText, SHORT, pair_text};
 use super::{fill, type_name};
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::{Cell, Job, Precision};
+use zipfold_core::{Job, PeriodicBox, Precision};
 use zipfold_plan::device::Runtime;
 use zipfold_plan::overrides::Residency;
 
@@ -56,7 +56,7 @@ fn store(pair: &PairText, wanted: &[usize], low: &Lowered) -> String {
 }
 
 /// The kernel `name` (without the header) that computes the roots `wanted`.
-pub fn kernel(name: &str, low: &Lowered, cell: Option<&Cell>, precision: Precision, wanted: &[usize]) -> String {
+pub fn kernel(name: &str, low: &Lowered, cell: Option<&PeriodicBox>, precision: Precision, wanted: &[usize]) -> String {
     let pair = pair_text(low, cell, precision);
     let widths = [width(low, 0), width(low, 1)];
     let short = widths[1] <= SHORT * 2;

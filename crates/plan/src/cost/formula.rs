@@ -6,7 +6,7 @@ use crate::overrides::Family;
 use zipfold_core::Job;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
-use zipfold_core::space::cell::Image;
+use zipfold_core::space::periodic_box::Image;
 
 /// Operations by class, of one vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -19,7 +19,7 @@ use zipfold_core::fold::{Axis, BLOCK, Fold, Histogram, RowFold, RowOp};
 use zipfold_core::pair::Shape;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
-use zipfold_core::space::cell::Image;
+use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Job, Precision};
 
 /// Seconds that one thing takes.
@@ -75,7 +75,8 @@ impl Work<'_> {
     }
     /// Cells that are computed: blocks across the diagonal of a half space are computed whole.
     fn computed(&self) -> f64 {
-        let diagonal = if self.job.space.is_half() { self.job.space.n * BLOCK.min(self.job.space.n) / 2 } else { 0 };
+        let diagonal =
+            if self.job.space.is_triangular() { self.job.space.n * BLOCK.min(self.job.space.n) / 2 } else { 0 };
         self.cells as f64 + diagonal as f64
     }
     fn is_single(&self) -> bool {
@@ -188,7 +189,7 @@ fn folded(work: &Work<'_>, fold: &Fold) -> Term {
 
 /// Cycles of a cell on its way into a fold.
 fn each(work: &Work<'_>, fold: &Fold) -> f64 {
-    let half = work.job.space.is_half();
+    let half = work.job.space.is_triangular();
     let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
     if let Fold::Dense(f) = fold {
         return if f.is_mirrored(&work.job.space) { mirrored } else { matrix };
@@ -222,7 +223,7 @@ fn listed(k: usize, m: usize) -> f64 {
 
 /// Cycles of a cell that is credited to its row, and in half of a space to its column.
 fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
-    let half = work.job.space.is_half();
+    let half = work.job.space.is_triangular();
     let one = work.job.folds.len() == 1;
     let weighted = fold.sums_weighted(half).is_some() && one;
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.

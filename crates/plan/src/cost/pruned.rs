@@ -5,7 +5,7 @@ use crate::prune::{Grid, Kernel, Mesh, kernel, walked};
 use zipfold_core::Job;
 use zipfold_core::fold::Fold;
 
-/// Columns in a leaf of points and clouds, and of blocks.
+/// Columns in a leaf of points and hierarchies, and of blocks.
 const LEAF: f64 = 32.0;
 const BLOCK: f64 = 128.0;
 /// Rows that go down the boxes together.
@@ -16,7 +16,7 @@ const VECTOR: f64 = 16.0;
 /// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of rows, and vectors in them.
 pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
     let (n, m) = (job.space.n as f64, job.space.m as f64);
-    let half = if job.space.is_half() { 0.5 } else { 1.0 };
+    let half = if job.space.is_triangular() { 0.5 } else { 1.0 };
     let vectors = n * (mesh.evaluated * half * m / VECTOR + 0.5 * mesh.met);
     n / 4.0 * mesh.met * rates::MESH[0] + vectors * rates::MESH[1]
 }

@@ -178,7 +178,7 @@ pub const CUT: f64 = 8.0;
 pub const CREDITED: [f64; 5] = [0.8, 0.4, 0.6, 2.6, 0.6];
 /// Neighbours up to which a list costs what any does.
 pub const SHORT_LIST: f64 = 32.0;
-/// Cycles of a value that a longer list takes; of a neighbour of it that a cloud finds.
+/// Cycles of a value that a longer list takes; of a neighbour of it that a bounding volume hierarchy finds.
 pub const LISTED: [f64; 2] = [100.0, 450.0];
 /// Cycles of a cell that generated code adds to the sum of its row.
 pub const ADDED: f64 = 0.03;
@@ -194,7 +194,7 @@ pub const HOISTED: f64 = 7.0;
 pub const SORTED: f64 = 250.0;
 /// Cycles of the way of a group of points down the boxes, and of a leaf that it looks at.
 pub const GROUP: [f64; 2] = [50e3, 90.0];
-/// Cycles of a row's way down the boxes of a cloud, of a leaf that it meets, and of a pair: the nearest; those within.
+/// Cycles of a row's way down the boxes of a bounding volume hierarchy, of a leaf that it meets, and of a pair: the nearest; those within.
 pub const NEAREST: [f64; 3] = [2500.0, 300.0, 5.0];
 /// See [`NEAREST`].
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];

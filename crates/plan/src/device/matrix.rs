@@ -3,7 +3,7 @@
 use super::facts::Runtime;
 use super::loads::load_width;
 use super::maps::Placing;
-use crate::half::Half;
+use crate::low_precision::LowPrecision;
 use crate::overrides::{DeviceFamily, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
@@ -24,7 +24,7 @@ pub struct Matrix {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kernel {
     /// Rows of 16-bit numbers multiplied by matrix units.
-    Products(Half),
+    Products(LowPrecision),
     /// Slices of components are reused by register-blocked tiles.
     Blocks(Shape),
     /// A thread computes whole pairs.
@@ -41,16 +41,16 @@ impl Matrix {
         job: &Job,
         precision: Precision,
         runtime: Runtime,
-        half: Option<Half>,
+        half: Option<LowPrecision>,
         overrides: &Overrides,
     ) -> Result<Option<Matrix>> {
         if !is_matrix(job) || overrides.device_family == Some(DeviceFamily::Values) {
             return Ok(None);
         }
-        let triangle = if job.space.is_half() { Some(Placing::triangle(overrides)?) } else { None };
+        let triangle = if job.space.is_triangular() { Some(Placing::triangle(overrides)?) } else { None };
         let kernel = match half {
             Some(half) => Kernel::Products(half),
-            None if fits(job) && overrides.device_family != Some(DeviceFamily::Cells) => {
+            None if fits(job) && overrides.device_family != Some(DeviceFamily::Domain) => {
                 Kernel::Blocks(shape(job, precision, runtime, overrides)?)
             }
             None => Kernel::Pairs,

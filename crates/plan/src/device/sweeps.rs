@@ -12,7 +12,7 @@ use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
-use zipfold_core::{Cells, Error, Job, Precision, Result};
+use zipfold_core::{Domain, Error, Job, Precision, Result};
 
 /// Numbers in the state of a row that a device keeps at hand.
 pub const MOST_STATE: usize = 20;
@@ -196,7 +196,7 @@ pub struct Shape {
     /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
     pub filter: bool,
     /// Cells that are visited.
-    pub cells: Cells,
+    pub cells: Domain,
     /// Every cell counts: no cut-off, and no value can be NaN.
     pub clean: bool,
     /// Exponentials by the special function unit.
@@ -312,7 +312,7 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
 fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
     match overrides.tile_diagonal {
         None | Some(Diagonal::Plain) => Ok(false),
-        Some(Diagonal::Balanced) if job.space.is_half() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
+        Some(Diagonal::Balanced) if job.space.is_triangular() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
         Some(Diagonal::Balanced) => {
             let e = Error::request("no diagonal whose pairs any thread may take").at("--set tile.diagonal");
             Err(e.remedy("plain; balanced is for histograms of half spaces, --cells triangle or diagonal"))
@@ -342,10 +342,10 @@ fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Pre
 }
 
 /// Which sides are anchors, over which cells.
-fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Cells)> {
+fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     let cells = job.space.cells;
-    let both = vec![(Side::X, cells), (Side::Y, Cells::Triangle)];
-    let half = job.space.is_half();
+    let both = vec![(Side::X, cells), (Side::Y, Domain::Triangle)];
+    let half = job.space.is_triangular();
     match fold {
         Swept::Rows(f) if f.credits_both(half) => both,
         Swept::Nearest(_) if half => both,

@@ -10,11 +10,11 @@ use zipfold_core::Job;
 pub enum Kernel {
     /// A histogram of distances between points.
     Points,
-    /// The nearest by a cloud.
+    /// The nearest by a bounding volume hierarchy.
     Nearest,
-    /// Those within a limit by a cloud.
+    /// Those within a limit by a bounding volume hierarchy.
     Within,
-    /// The least and the largest by a cloud.
+    /// The least and the largest by a bounding volume hierarchy.
     Ends,
     /// Any formula and folds, by bounds.
     General,

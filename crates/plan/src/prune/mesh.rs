@@ -5,8 +5,8 @@ use super::way::Mesh;
 use crate::cost;
 use zipfold_core::fold::Fold;
 use zipfold_core::number::round_even;
-use zipfold_core::space::cell::Image;
-use zipfold_core::{Cells, Job, Table};
+use zipfold_core::space::periodic_box::Image;
+use zipfold_core::{Domain, Job, Table};
 
 /// Rows of x whose pairs with a sample of y are looked at: at most, and at least if they meet enough.
 const QUERIES: usize = 128;
@@ -36,7 +36,7 @@ pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
     let axis = &h.axes[0];
     let last = axis.compared[axis.bins()];
-    let whole = matches!(job.space.cells, Cells::Cross | Cells::Square | Cells::Triangle);
+    let whole = matches!(job.space.cells, Domain::Cross | Domain::Square | Domain::Triangle);
     if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
         return None;
     }
@@ -151,5 +151,5 @@ impl Sample {
 
 /// The part of all columns that rows meet.
 fn half(job: &Job) -> f64 {
-    if job.space.cells == Cells::Triangle { 0.5 } else { 1.0 }
+    if job.space.cells == Domain::Triangle { 0.5 } else { 1.0 }
 }

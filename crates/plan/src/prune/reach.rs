@@ -16,7 +16,7 @@ pub fn reach(job: &Job) -> Option<Reach> {
     let dim = job.x.cols();
     // A pair of a half space that is folded once belongs to one of its rows alone, and rows without weight to none.
     let once = |f: &Fold| matches!(f, Fold::Rows(f) if f.once);
-    if job.holes || (job.space.is_half() && job.folds.iter().any(once)) {
+    if job.holes || (job.space.is_triangular() && job.folds.iter().any(once)) {
         return None;
     }
     if !countable || dim == 0 || dim != job.low.dim || dim != job.other().cols() {
@@ -24,7 +24,7 @@ pub fn reach(job: &Job) -> Option<Reach> {
     }
     let near = job.space.near.filter(|near| job.near_root.is_some() && (near * near).is_finite());
     let near = near.map(|near| Reach::ball(near, dim));
-    let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_half());
+    let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_triangular());
     match job.folds.as_slice() {
         folds if folds.iter().all(by_row) => near.or_else(|| of_conditions(job)),
         [Fold::Histogram(_)] if near.is_some() => near,

@@ -4,7 +4,7 @@ use super::reach::reach;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::Shape;
-use zipfold_core::{Cells, Job, Space};
+use zipfold_core::{Domain, Job, Space};
 
 /// Hoisted numbers of a row beyond which boxes say little and cost much.
 const MOST_COORDINATES: usize = 64;
@@ -52,7 +52,7 @@ impl Prune {
 pub fn mode(job: &Job) -> Option<Mode> {
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
     if by_row && reach(job).is_some() {
-        return Some(if job.space.is_half() { Mode::Doubled } else { Mode::Once });
+        return Some(if job.space.is_triangular() { Mode::Doubled } else { Mode::Once });
     }
     let formula = &job.low.formula;
     let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
@@ -63,7 +63,7 @@ pub fn mode(job: &Job) -> Option<Mode> {
     if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(|fold| fold.traits().bounded)) {
         return None;
     }
-    if !job.space.is_half() {
+    if !job.space.is_triangular() {
         return Some(Mode::Once);
     }
     let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
@@ -78,8 +78,8 @@ pub fn mode(job: &Job) -> Option<Mode> {
 pub fn walked(job: &Job, prune: Prune) -> Space {
     let doubled = prune.on && mode(job) == Some(Mode::Doubled);
     let cells = match (job.space.cells, doubled) {
-        (Cells::Triangle, true) => Cells::Ordered,
-        (Cells::Diagonal, true) => Cells::Square,
+        (Domain::Triangle, true) => Domain::Ordered,
+        (Domain::Diagonal, true) => Domain::Square,
         (cells, _) => cells,
     };
     Space { cells, ..job.space }

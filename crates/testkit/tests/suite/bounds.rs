@@ -5,7 +5,7 @@ use zipfold_core::oracle::PairValues;
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Side, Table, describe};
+use zipfold_core::{Data, Domain, Job, Side, Table, describe};
 use zipfold_testkit::{Lcg, formulas};
 
 /// Rows in a box of y, and of x.
@@ -160,7 +160,7 @@ fn periodic_distances_are_bounded_closely() {
         };
         let extent = 0.05;
         let (x, y) = (rows(1, extent), rows(LANES, extent));
-        let asked = pairs(&x).with(&y).metric("sqeuclidean").periodic(&cell).cells(Cells::Cross);
+        let asked = pairs(&x).with(&y).metric("sqeuclidean").periodic(&cell).cells(Domain::Cross);
         let asked = asked.fold(FoldSpec::Matrix {});
         let job = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }).unwrap();
         assert_eq!(check(&job, &format!("round {round}")), LANES);

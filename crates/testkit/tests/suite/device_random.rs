@@ -4,7 +4,7 @@
 use crate::gpu::{device, every, on_device};
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::problem::{NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Precision, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, close, difference, same};
 use zipfold_testkit::runner::numbers;
 use zipfold_testkit::{Lcg, formulas};
@@ -87,7 +87,7 @@ fn asked(seed: u64) -> (Problem, Data, Vec<(&'static str, &'static str)>) {
     problem.nan = if random { NanPolicy::Skip } else { NanPolicy::Error };
     let two = lcg.below(2) == 0;
     if !two && lcg.below(3) == 0 {
-        problem.cells = Some(Cells::Ordered);
+        problem.cells = Some(Domain::Ordered);
     }
     let x = rows(lcg, n, d, single);
     let y = two.then(|| rows(lcg, m, d, single));
@@ -197,7 +197,7 @@ fn questions_that_went_wrong_are_right() {
 fn sums_have_the_same_bits_for_every_tile() {
     let (device, _turn) = device();
     let lcg = &mut Lcg::new(4);
-    for (single, cells) in [(false, Cells::Cross), (true, Cells::Diagonal), (false, Cells::Square)] {
+    for (single, cells) in [(false, Domain::Cross), (true, Domain::Diagonal), (false, Domain::Square)] {
         let text = "schema = 1\nx = { name = \"x\" }\npair = { formula = \"exp(-sum((x - y)^2) * 10)\" }\nfolds = [{ kind = \"reduce\", op = \"sum\" }]";
         let mut problem: Problem = toml::from_str(text).unwrap();
         problem.cells = Some(cells);
@@ -209,7 +209,7 @@ fn sums_have_the_same_bits_for_every_tile() {
             }
         };
         let x = table(lcg);
-        let y = (cells == Cells::Cross).then(|| table(lcg));
+        let y = (cells == Domain::Cross).then(|| table(lcg));
         let job = describe(&problem, Data { x, y, weights: vec![None] }).unwrap();
         let whole = on_device(&problem, &job, device, &[]).unwrap();
         for tile in ["128", "1000", "2048"] {

@@ -8,7 +8,7 @@ use zipfold::{Budget, Error, Options, Target, pairs};
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, Tally};
 use zipfold_core::problem::{FoldSpec, Problem};
-use zipfold_core::{Cells, Data, Job, Result, Table, describe};
+use zipfold_core::{Data, Domain, Job, Result, Table, describe};
 
 /// An executor that gives every pair its number, i · m + j, and keeps a record of what it was asked for.
 struct Numbered<'j> {
@@ -73,7 +73,7 @@ fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
     if let Some(y) = &y {
         asked = asked.with(y);
     } else {
-        asked = asked.cells(Cells::Ordered);
+        asked = asked.cells(Domain::Ordered);
     }
     let problem = asked.problem().clone();
     let job = describe(&problem, Data { x, y, weights: vec![] }).unwrap();

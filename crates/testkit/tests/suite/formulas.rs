@@ -52,7 +52,7 @@ fn formulas_called_symmetric_are_so_to_the_bit() {
         let text = formulas::scalar(&mut lcg, depth, dim);
         let pool = [0.0, -0.0, 1.0, -1.0, 0.1, -2.7, 1e300, f64::INFINITY];
         let x = Table::f64(7, dim, (0..7 * dim).map(|_| pool[lcg.below(8)]).collect()).unwrap();
-        let asked = pairs(&x).formula(&text).cells(zipfold_core::Cells::Square).fold(FoldSpec::Matrix {});
+        let asked = pairs(&x).formula(&text).cells(zipfold_core::Domain::Square).fold(FoldSpec::Matrix {});
         let job = describe(asked.problem(), Data { x, y: None, weights: vec![] }).unwrap();
         if !job.symmetric {
             continue;

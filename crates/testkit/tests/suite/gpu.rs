@@ -5,14 +5,14 @@ use std::sync::{Mutex, MutexGuard};
 use zipfold::device::{Runtime, Wanted, list};
 use zipfold::plan::device::Work;
 use zipfold::plan::device::matrix::Kernel;
-use zipfold::plan::half::Half;
+use zipfold::plan::low_precision::LowPrecision;
 use zipfold::{Options, Target, run};
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::oracle;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::{Formula, Scope, parse};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_testkit::compare::{Numbers, close, difference, of_output, same};
 use zipfold_testkit::runner::numbers;
 use zipfold_testkit::{Lcg, formulas, load};
@@ -226,13 +226,13 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     let (x, y) = (cloud(3, 1100, 3), cloud(4, 700, 3));
     let mut failures = vec![];
     for (at, fold) in FOLDS.iter().enumerate().step_by(every(4)) {
-        for cells in [Cells::Cross, [Cells::Triangle, Cells::Ordered][at % 2]] {
+        for cells in [Domain::Cross, [Domain::Triangle, Domain::Ordered][at % 2]] {
             let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
-            if cells == Cells::Triangle && asymmetric {
+            if cells == Domain::Triangle && asymmetric {
                 continue;
             }
             let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{fold}]")) };
-            let y = (cells == Cells::Cross).then(|| y.clone());
+            let y = (cells == Domain::Cross).then(|| y.clone());
             let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let by_hand = [("points.anchors", "1"), ("device.tile", "512"), ("hist.copies", "4")];
@@ -243,7 +243,7 @@ fn exact_folds_of_single_precision_rows_are_exact() {
                 ("load.vector", ["2", "1"][at / 4 % 2]),
             ];
             let sets = [&[][..], &inputs[..], &by_hand[..]];
-            for set in &sets[if cells == Cells::Cross { 0..2 } else { 2..3 }] {
+            for set in &sets[if cells == Domain::Cross { 0..2 } else { 2..3 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
                 failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
@@ -262,11 +262,11 @@ fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
         [("dense.stages", stages), ("dense.across", across), ("dense.slice", slice), ("load.vector", load)]
     };
     let cases = [
-        ("cityblock", 37, Cells::Diagonal, Precision::F32, stages("3", "16", "8", "2")),
-        ("sqeuclidean", 300, Cells::Square, Precision::F32, stages("4", "8", "8", "1")),
-        ("chebyshev", 16, Cells::Triangle, Precision::F64, stages("2", "16", "4", "1")),
-        ("cosine", 9, Cells::Diagonal, Precision::F32, stages("0", "16", "16", "1")),
-        ("cityblock", 1100, Cells::Square, Precision::F32, stages("3", "16", "16", "4")),
+        ("cityblock", 37, Domain::Diagonal, Precision::F32, stages("3", "16", "8", "2")),
+        ("sqeuclidean", 300, Domain::Square, Precision::F32, stages("4", "8", "8", "1")),
+        ("chebyshev", 16, Domain::Triangle, Precision::F64, stages("2", "16", "4", "1")),
+        ("cosine", 9, Domain::Diagonal, Precision::F32, stages("0", "16", "16", "1")),
+        ("cityblock", 1100, Domain::Square, Precision::F32, stages("3", "16", "16", "4")),
     ];
     for (metric, dim, cells, precision, set) in cases.into_iter().step_by(every(5)) {
         let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
@@ -285,7 +285,7 @@ fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
 #[ignore = "needs opencl"]
 fn a_balanced_diagonal_counts_every_pair_once() {
     let (device, _turn) = device();
-    let sets = [("panel", "4", Cells::Triangle), ("both", "2", Cells::Triangle), ("cache", "1", Cells::Diagonal)];
+    let sets = [("panel", "4", Domain::Triangle), ("both", "2", Domain::Triangle), ("cache", "1", Domain::Diagonal)];
     for (at, (input, anchors, cells)) in sets.into_iter().enumerate().step_by(every(2)) {
         for (dim, filter) in [(3, "on"), (40, "off")].into_iter().take(if at == 2 { 2 } else { 1 }) {
             let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{}]", FOLDS[0])) };
@@ -301,7 +301,7 @@ fn a_balanced_diagonal_counts_every_pair_once() {
             assert_eq!(difference(&got[0], &wanted[0], same), None, "{set:?} {dim}");
         }
     }
-    let cross = Problem { cells: Some(Cells::Cross), ..problem(&format!("folds = [{}]", FOLDS[0])) };
+    let cross = Problem { cells: Some(Domain::Cross), ..problem(&format!("folds = [{}]", FOLDS[0])) };
     let job = describe(&cross, Data { x: cloud(21, 300, 3), y: Some(cloud(22, 300, 3)), weights: vec![] }).unwrap();
     let refused = on_device(&cross, &job, device, &[("tile.diagonal", "balanced")]).unwrap_err();
     assert!(refused.to_string().contains("half spaces"), "{refused}");
@@ -313,22 +313,22 @@ fn a_balanced_diagonal_counts_every_pair_once() {
 fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
     let (device, _turn) = device();
     let cases = [
-        (r#"{ kind = "nearest", k = 10 }"#, Cells::Cross, 40),
-        (r#"{ kind = "histogram", axes = [{ bins = 300, range = [5.0, 30.0] }] }"#, Cells::Triangle, 40),
-        (r#"{ kind = "reduce", op = "argmin" }"#, Cells::Triangle, 64),
-        (r#"{ kind = "nearest", k = 40, largest = true }"#, Cells::Ordered, 33),
-        (r#"{ kind = "reduce", op = "max" }"#, Cells::Cross, 300),
+        (r#"{ kind = "nearest", k = 10 }"#, Domain::Cross, 40),
+        (r#"{ kind = "histogram", axes = [{ bins = 300, range = [5.0, 30.0] }] }"#, Domain::Triangle, 40),
+        (r#"{ kind = "reduce", op = "argmin" }"#, Domain::Triangle, 64),
+        (r#"{ kind = "nearest", k = 40, largest = true }"#, Domain::Ordered, 33),
+        (r#"{ kind = "reduce", op = "max" }"#, Domain::Cross, 300),
         (
             r#"{ kind = "histogram", axes = [{ bins = 2000, range = [0.0, 40.0] }], closed = "half-open" }"#,
-            Cells::Diagonal,
+            Domain::Diagonal,
             12,
         ),
-        (r#"{ kind = "reduce", op = "sum" }"#, Cells::Diagonal, 64),
-        (r#"{ kind = "reduce", op = "sum", along = "column" }"#, Cells::Cross, 35),
+        (r#"{ kind = "reduce", op = "sum" }"#, Domain::Diagonal, 64),
+        (r#"{ kind = "reduce", op = "sum", along = "column" }"#, Domain::Cross, 35),
     ];
     for (fold, cells, dim) in cases.into_iter().step_by(every(2)) {
         let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{fold}]")) };
-        let y = (cells == Cells::Cross).then(|| cloud(42, 413, dim));
+        let y = (cells == Domain::Cross).then(|| cloud(42, 413, dim));
         let job = describe(&problem, Data { x: cloud(41, 555, dim), y, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let sums = fold.contains("sum");
@@ -354,17 +354,17 @@ fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
     let some = "sum((x - y)^2) < 380 or sum((x - y)^2) <= 120";
     let cosine = |fold| format!("pair = {{ metric = \"cosine\" }}\nfolds = [{{ {fold} }}]");
     let cases = [
-        (join(some, "inner"), Cells::Triangle, 40, "120000000"),
-        (join("sum((x - y)^2) < 1e6", "inner"), Cells::Cross, 33, "1500000"),
-        (join("cosine(x, y) < 0.12", "semi"), Cells::Ordered, 37, "120000000"),
-        (join(some, "anti"), Cells::Triangle, 40, "120000000"),
-        (count(some, "row"), Cells::Diagonal, 40, "120000000"),
-        (count("cosine(x, y) < 0.2 and x[0] < y[0]", "column"), Cells::Cross, 64, "120000000"),
-        (cosine("kind = \"nearest\", k = 5"), Cells::Square, 40, "120000000"),
+        (join(some, "inner"), Domain::Triangle, 40, "120000000"),
+        (join("sum((x - y)^2) < 1e6", "inner"), Domain::Cross, 33, "1500000"),
+        (join("cosine(x, y) < 0.12", "semi"), Domain::Ordered, 37, "120000000"),
+        (join(some, "anti"), Domain::Triangle, 40, "120000000"),
+        (count(some, "row"), Domain::Diagonal, 40, "120000000"),
+        (count("cosine(x, y) < 0.2 and x[0] < y[0]", "column"), Domain::Cross, 64, "120000000"),
+        (cosine("kind = \"nearest\", k = 5"), Domain::Square, 40, "120000000"),
     ];
     for (text, cells, dim, memory) in cases.iter().step_by(every(2)) {
         let problem = Problem { cells: Some(*cells), ..problem(text) };
-        let y = (*cells == Cells::Cross).then(|| cloud(42, 413, *dim));
+        let y = (*cells == Domain::Cross).then(|| cloud(42, 413, *dim));
         let job = describe(&problem, Data { x: cloud(41, 555, *dim), y, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let set = [("fold.tiles", "dense"), ("device.memory", memory)];
@@ -381,17 +381,17 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
     let texts = [
         (
             "pair = { formula = \"sum((x - y)^2) < 4 and x[0] < y[1]\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
-            Cells::Ordered,
+            Domain::Ordered,
         ),
         (
             "pair = { formula = \"sum(x * y) / (1 + sum(x * x)) < 1\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
-            Cells::Square,
+            Domain::Square,
         ),
         (
             "pair = { metric = \"cosine\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 50, range = [0.0, 1.0] }] }]",
-            Cells::Square,
+            Domain::Square,
         ),
-        ("pair = { metric = \"cosine\" }\nfolds = [{ kind = \"nearest\", k = 4 }]", Cells::Square),
+        ("pair = { metric = \"cosine\" }\nfolds = [{ kind = \"nearest\", k = 4 }]", Domain::Square),
     ];
     for (text, cells) in texts.into_iter().step_by(every(2)) {
         let problem = Problem { cells: Some(cells), ..problem(text) };
@@ -408,22 +408,22 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
 fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
     let (device, _turn) = device();
     let cases = [
-        ("sum(x * y)", 37, Cells::Diagonal, Half::F16, "matrix"),
-        ("sum(x * y) / sqrt(sum(x * x) * sum(y * y))", 9, Cells::Cross, Half::Bf16, "matrix"),
-        ("1 - sum(x * y) / sqrt(sum(x * x) * sum(y * y))", 300, Cells::Triangle, Half::F16, "condensed"),
-        ("sum(x * y) + 1", 64, Cells::Square, Half::Bf16, "matrix"),
+        ("sum(x * y)", 37, Domain::Diagonal, LowPrecision::F16, "matrix"),
+        ("sum(x * y) / sqrt(sum(x * x) * sum(y * y))", 9, Domain::Cross, LowPrecision::Bf16, "matrix"),
+        ("1 - sum(x * y) / sqrt(sum(x * x) * sum(y * y))", 300, Domain::Triangle, LowPrecision::F16, "condensed"),
+        ("sum(x * y) + 1", 64, Domain::Square, LowPrecision::Bf16, "matrix"),
     ];
     let machine = zipfold::cpu::detect(1, 1 << 32);
     for (pair, dim, cells, half, kind) in cases.into_iter().step_by(every(2)) {
         let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem { cells: Some(cells), ..problem(&text) };
         // Beyond the largest f16 where bf16 is to be found.
-        let scale = if half == Half::F16 { 1.0 } else { 1e6 };
+        let scale = if half == LowPrecision::F16 { 1.0 } else { 1e6 };
         let rounded = |t: Table| {
             let all = (0..t.rows() * t.cols()).map(|at| half.value(half.of(t.elements().get(at) as f32 * scale)));
             Table::f32(t.rows(), dim, all.collect()).unwrap()
         };
-        let other = (cells == Cells::Cross).then(|| rounded(cloud(32, 190, dim)));
+        let other = (cells == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
         let data = Data { x: rounded(cloud(31, 301, dim)), y: other, weights: vec![] };
         let job = describe(&problem, data).unwrap();
         let facts = list(Runtime::OpenCl).ok().and_then(|f| f.into_iter().next());
@@ -465,7 +465,7 @@ fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
         sets.extend(by.iter().filter(|by| fits(by)).map(|by| vec![("tile.map", map), *by]));
     }
     sets.extend(roots[1..].iter().map(|root| vec![("tile.map", "ltm"), ("tile.root", *root)]));
-    let kinds = [("matrix", Cells::Diagonal), ("condensed", Cells::Triangle), ("matrix", Cells::Triangle)];
+    let kinds = [("matrix", Domain::Diagonal), ("condensed", Domain::Triangle), ("matrix", Domain::Triangle)];
     for (at, set) in sets.iter_mut().enumerate() {
         let (kind, cells) = kinds[at % 3];
         if at % 4 == 0 {
@@ -490,16 +490,16 @@ fn memory_that_is_too_small_changes_no_answer() {
     let (device, _turn) = device();
     let (x, y) = (cloud(9, 2300, 3), cloud(10, 1900, 3));
     let cases = [
-        (FOLDS[0], Cells::Triangle, "120000"),
-        (FOLDS[4], Cells::Cross, "150000"),
-        (FOLDS[7], Cells::Cross, "400000"),
-        (r#"{ kind = "matrix" }"#, Cells::Diagonal, "900000"),
-        (r#"{ kind = "reduce", op = "sum" }"#, Cells::Triangle, "200000"),
-        (FOLDS[11], Cells::Ordered, "3000"),
+        (FOLDS[0], Domain::Triangle, "120000"),
+        (FOLDS[4], Domain::Cross, "150000"),
+        (FOLDS[7], Domain::Cross, "400000"),
+        (r#"{ kind = "matrix" }"#, Domain::Diagonal, "900000"),
+        (r#"{ kind = "reduce", op = "sum" }"#, Domain::Triangle, "200000"),
+        (FOLDS[11], Domain::Ordered, "3000"),
     ];
     for (fold, cells, bytes) in cases {
         let problem = Problem { cells: Some(cells), ..problem(&format!("folds = [{fold}]")) };
-        let y = (cells == Cells::Cross).then(|| y.clone());
+        let y = (cells == Domain::Cross).then(|| y.clone());
         let job = describe(&problem, Data { x: x.clone(), y, weights: vec![] }).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let exact = !fold.contains("sum") && !fold.contains("matrix");
@@ -520,7 +520,7 @@ fn streamed_rows_are_found_at_their_places() {
             if dim == 40 && ![0, 1, 4].contains(&at) {
                 continue;
             }
-            let cells = [Cells::Triangle, Cells::Ordered, Cells::Square][at % 3];
+            let cells = [Domain::Triangle, Domain::Ordered, Domain::Square][at % 3];
             let problem = Problem {
                 cells: Some(cells),
                 precision: Some(Precision::F64),
@@ -559,7 +559,7 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
     let maps = ["bb", "ltm", "utm", "rb", "rec"];
     // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them slowly.
     for (at, metric) in metrics.iter().enumerate().step_by(every(7)) {
-        let cells = [Cells::Diagonal, Cells::Square, Cells::Triangle][at % 3];
+        let cells = [Domain::Diagonal, Domain::Square, Domain::Triangle][at % 3];
         let precision = [Precision::F64, Precision::F32][at % 2];
         let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
         let problem = Problem { cells: Some(cells), precision: Some(precision), ..problem(&text) };

@@ -10,7 +10,7 @@ use zipfold::plan::{Family, Isa, Machine, Overrides};
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 use zipfold_testkit::{Lcg, formulas};
@@ -102,17 +102,17 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
 fn lines_of_matrices_have_the_bits_of_the_oracle() {
     let mut lcg = Lcg::new(48);
     let formulas = ["sqrt(sum((x - y)^2))", "sum(abs(x - y)) / (sum(y * y) + max(y)) + sum(x)"];
-    let kinds = [Cells::Cross, Cells::Square, Cells::Ordered, Cells::Triangle, Cells::Diagonal];
+    let kinds = [Domain::Cross, Domain::Square, Domain::Ordered, Domain::Triangle, Domain::Diagonal];
     for (at, cells) in [1, 2].into_iter().flat_map(|dim| kinds.map(|cells| (dim, cells))) {
         let formula = formulas[at % 2];
         let x = rows(&mut lcg, 700, 1 + 2 * at, true);
-        let y = (cells == Cells::Cross).then(|| rows(&mut lcg, 1300, 1 + 2 * at, false));
+        let y = (cells == Domain::Cross).then(|| rows(&mut lcg, 1300, 1 + 2 * at, false));
         let asked = match &y {
             Some(y) => pairs(&x).with(y),
             None => pairs(&x).cells(cells),
         };
-        let half = matches!(cells, Cells::Triangle | Cells::Diagonal);
-        let fold = if cells == Cells::Triangle { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
+        let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
+        let fold = if cells == Domain::Triangle { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
         let asked = asked.formula(if half { formulas[0] } else { formula }).fold(fold);
         let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
         let job = describe(&problem, Data { x: x.clone(), y: y.clone(), weights: vec![] }).unwrap();
@@ -312,7 +312,7 @@ fn largest_differences_of_rows_that_are_not_finite_are_those_of_the_oracle() {
         for y in [None, Some(y)] {
             let asked = match &y {
                 Some(y) => pairs(&x).with(y),
-                None => pairs(&x).cells(Cells::Square),
+                None => pairs(&x).cells(Domain::Square),
             };
             let fold = FoldSpec::Reduce { op: RowOp::Max, along: Along::Row, weights: None };
             let asked = asked.formula("max(abs(x - y))").fold(FoldSpec::Matrix {});

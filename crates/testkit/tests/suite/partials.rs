@@ -5,7 +5,7 @@ use zipfold::partial::{Partial, decode, encode, seal};
 use zipfold::{Output, Target, run};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, Problem};
-use zipfold_core::{Cells, Data, Job, Precision, Table, describe};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, of_output, of_state, same};
 use zipfold_testkit::runner::plain;
@@ -29,7 +29,7 @@ folds = [
 ]
 "#;
 
-fn job(cells: Cells) -> (Problem, Job) {
+fn job(cells: Domain) -> (Problem, Job) {
     let mut lcg = Lcg::new(5);
     let n = 700;
     let x = Table::f64(n, 3, (0..n * 3).map(|_| lcg.between(0.0, 8.0)).collect()).unwrap();
@@ -58,7 +58,7 @@ fn states(outputs: Vec<Output>) -> Vec<State> {
 
 #[test]
 fn merged_shares_have_the_bits_of_the_whole() {
-    for cells in [Cells::Square, Cells::Diagonal, Cells::Triangle, Cells::Ordered] {
+    for cells in [Domain::Square, Domain::Diagonal, Domain::Triangle, Domain::Ordered] {
         let (problem, job) = job(cells);
         let whole = share(&problem, &job, None);
         for parts in [1, 2, 3, 7] {
@@ -82,7 +82,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
 
 #[test]
 fn identity_is_neutral_and_absorbs_nothing() {
-    let (problem, job) = job(Cells::Square);
+    let (problem, job) = job(Domain::Square);
     for (fold, state) in job.folds.iter().zip(states(share(&problem, &job, None))) {
         let mut left = fold.start(job.space.n, job.space.m);
         fold.merge(&mut left, state.clone());
@@ -166,7 +166,7 @@ fn partials_of_any_content_merge_or_are_refused() {
     let (mut refused, mut taken) = (0, 0);
     for fold in toml::from_str::<Problem>(ALL).unwrap().folds {
         let weighed = matches!(fold, FoldSpec::Histogram { .. });
-        let problem = Problem { folds: vec![fold], cells: Some(Cells::Square), ..toml::from_str(ALL).unwrap() };
+        let problem = Problem { folds: vec![fold], cells: Some(Domain::Square), ..toml::from_str(ALL).unwrap() };
         let data = Data { x: x.clone(), y: None, weights: vec![weighed.then(|| [w.clone(), w.clone()])] };
         let share = |index: usize| {
             let options = zipfold::Options { shard: Some((index, 2)), ..options() };

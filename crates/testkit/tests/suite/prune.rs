@@ -6,7 +6,7 @@ use zipfold::plan::Overrides;
 use zipfold::{Options, Output, Target, run};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Table, Tally, describe, oracle};
+use zipfold_core::{Data, Domain, Job, Table, Tally, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, of_output, of_state, same};
 use zipfold_testkit::runner::{isas, numbers, plain};
@@ -118,7 +118,7 @@ fn shares(problem: &Problem, job: &Job, what: &str) {
 #[test]
 fn every_fold_in_every_space() {
     let mut lcg = Lcg::new(61);
-    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
     let mut sum = [0, 0];
     for fold in FOLDS.iter().chain(&MORE) {
         for cells in spaces {
@@ -169,8 +169,8 @@ fn strange_rows_and_small_inputs() {
 #[test]
 fn several_folds_in_one_walk() {
     let mut lcg = Lcg::new(71);
-    for cells in [Cells::Square, Cells::Ordered, Cells::Triangle] {
-        let half = cells == Cells::Triangle;
+    for cells in [Domain::Square, Domain::Ordered, Domain::Triangle] {
+        let half = cells == Domain::Triangle;
         let folds = if half { [&FOLDS[2..4], &FOLDS[6..8]].concat() } else { FOLDS.to_vec() };
         for kind in [0, 1, 6] {
             let mut problem = problem(&folds.join(","), "euclidean");
@@ -242,7 +242,7 @@ fn meshes_of_columns() {
         let (dim, kind) = (1 + at % 4, [0, 1, 2, 4, 5, 0][at % 6]);
         let mut problem = problem(fold, "euclidean");
         let second = lcg.below(3) == 0;
-        problem.cells = (!second).then(|| [Cells::Triangle, Cells::Square][lcg.below(2)]);
+        problem.cells = (!second).then(|| [Domain::Triangle, Domain::Square][lcg.below(2)]);
         problem.cell = (lcg.below(2) == 0).then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
         let n = 600 + lcg.below(300);
         let x = table(&mut lcg, kind, n, dim);
@@ -293,7 +293,7 @@ fn folds_by_row_within_a_cut_off() {
         "log(sum((x - y)^2) - 0.01)",
         "x[0] - 2 * y[0]",
     ];
-    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
     for turn in 0..600 {
         let (op, formula) = (ops[turn % ops.len()], formulas[lcg.below(formulas.len())]);
         let along = ["row", "all", "row"][lcg.below(3)];
@@ -353,7 +353,7 @@ fn several_folds_by_row_within_a_cut_off() {
     let folds =
         ["sum", "mean", "count", "logsumexp", "argmax"].map(|op| format!(r#"{{ kind = "reduce", op = "{op}" }}"#));
     for (turn, cells) in
-        [Cells::Square, Cells::Ordered, Cells::Triangle, Cells::Diagonal].into_iter().cycle().take(12).enumerate()
+        [Domain::Square, Domain::Ordered, Domain::Triangle, Domain::Diagonal].into_iter().cycle().take(12).enumerate()
     {
         let mut problem = problem(&folds.join(","), "euclidean");
         (problem.cells, problem.near) = (Some(cells), Some(0.4));
@@ -379,7 +379,7 @@ fn grids_of_histograms() {
         r#"[{ value = "max(abs(x - y)) + 2 * abs(x[0] - y[0])", bins = 3, range = [0.0, 1.0] }]"#.into(),
         r#"[{ value = "log(sum((x - y)^2))", bins = 3, range = [-2.0, 1.0] }, { bins = 2, range = [0.0, 1.5] }]"#.into(),
     ];
-    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
     let (mut grids, mut sum) = (0, [0, 0]);
     for turn in 0..220 {
         let axes = &axes[turn % axes.len()];
@@ -466,7 +466,7 @@ fn sums_of_formulas_that_vanish() {
         "if(sum((x - y)^2) < 0.3, 1 / (0.1 + sum((x - y)^2)), 0) * (x - y)",
         "2 * if(max(abs(x - y)) < 0.4, x[0] - 2.5, 0) - if(sum(abs(x - y)) < 0.6, y[0] * 3, 0)",
     ];
-    let spaces = [None, Some(Cells::Square), Some(Cells::Ordered), Some(Cells::Triangle), Some(Cells::Diagonal)];
+    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
     let (mut left, mut all, mut grids) = (0, 0, 0);
     for turn in 0..160 {
         let formula = formulas[turn % formulas.len()];

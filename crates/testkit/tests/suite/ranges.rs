@@ -4,9 +4,9 @@
 use zipfold::plan::overrides::Pruning;
 use zipfold::{Options, Output, Target, ranges, run};
 use zipfold_core::fold::{Axis, Closed, Fold, State};
-use zipfold_core::pair::named::{self, Domain};
+use zipfold_core::pair::named::{self, RowValues};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Job, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::runner::{isas, plain};
 
@@ -23,12 +23,12 @@ const FORMULAS: [&str; 9] = [
 ];
 
 /// Rows for pairs of `domain`: lattices of tenths, duplicates, far from the origin, or anything.
-fn table(lcg: &mut Lcg, domain: Domain, n: usize, d: usize, single: bool) -> Table {
+fn table(lcg: &mut Lcg, domain: RowValues, n: usize, d: usize, single: bool) -> Table {
     let kind = lcg.below(5);
     let value = |lcg: &mut Lcg| match (domain, kind) {
-        (Domain::Boolean, _) => lcg.below(2) as f64,
-        (Domain::NonNegative, _) => 0.1 + lcg.below(30) as f64 * 0.1,
-        (Domain::LatLon, _) => lcg.between(-1.5, 1.5),
+        (RowValues::Boolean, _) => lcg.below(2) as f64,
+        (RowValues::NonNegative, _) => 0.1 + lcg.below(30) as f64 * 0.1,
+        (RowValues::LatLon, _) => lcg.between(-1.5, 1.5),
         (_, 0) => lcg.below(20) as f64 * 0.1,
         (_, 1) => lcg.below(2) as f64 * 0.7,
         (_, 2) => 1e6 + lcg.below(50) as f64 * 0.1,
@@ -49,7 +49,7 @@ fn problem(pair: &str, axis: &str, half_open: bool) -> Problem {
 
 /// The values of all cells of a job, by the oracle.
 fn values(problem: &Problem, data: &Data, space: &zipfold_core::Space) -> Vec<f64> {
-    let cells = if data.y.is_some() { Cells::Cross } else { Cells::Square };
+    let cells = if data.y.is_some() { Domain::Cross } else { Domain::Square };
     let all =
         Problem { folds: vec![FoldSpec::Matrix {}], cells: Some(cells), nan: NanPolicy::Propagate, ..problem.clone() };
     let job = describe(&Problem { precision: Some(zipfold_core::Precision::F64), ..all }, data.clone()).unwrap();
@@ -144,10 +144,10 @@ fn no_pair_is_outside_its_own_range_and_bins_are_those_of_numpy() {
         let metric = all[lcg.below(all.len())];
         let formula = lcg.below(3) == 0;
         let (pair, domain) = match formula {
-            true => (format!("formula = \"{}\"", FORMULAS[lcg.below(FORMULAS.len())]), Domain::Real),
+            true => (format!("formula = \"{}\"", FORMULAS[lcg.below(FORMULAS.len())]), RowValues::Real),
             false => (format!("metric = \"{}\"", metric.name), metric.domain),
         };
-        let d = if domain == Domain::LatLon { 2 } else { [1, 2, 3, 4, 5, 17][lcg.below(6)] };
+        let d = if domain == RowValues::LatLon { 2 } else { [1, 2, 3, 4, 5, 17][lcg.below(6)] };
         let n = [1, 2, 3, 20, 150, 300][lcg.below(6)];
         let (single, cross) = (lcg.below(2) == 0, lcg.below(3) == 0);
         let x = table(&mut lcg, domain, n, d, single);

@@ -5,7 +5,7 @@ use zipfold::pairs;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{RowOp, SelectKind};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Job, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
@@ -69,7 +69,7 @@ fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
     let data = Data { x: x.clone(), y: None, weights: vec![] };
     let checked = folds.iter().filter(|fold| {
         let inner = matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. });
-        let cells = if inner { Cells::Triangle } else { Cells::Ordered };
+        let cells = if inner { Domain::Triangle } else { Domain::Ordered };
         let question = pairs(x).formula(value).cells(cells).fold((*fold).clone());
         check(question.problem(), &data, &format!("self {what} {value} {fold:?}"))
     });
@@ -119,7 +119,7 @@ fn rows_with_nan_are_not_screened_but_answered() {
     items[77 * 32 + 3] = f32::NAN;
     let x = Table::f32(400, 32, items).unwrap();
     let question =
-        pairs(&x).metric("euclidean").cells(Cells::Ordered).fold(FoldSpec::Nearest { k: 1, largest: Some(false) });
+        pairs(&x).metric("euclidean").cells(Domain::Ordered).fold(FoldSpec::Nearest { k: 1, largest: Some(false) });
     let problem = Problem { nan: NanPolicy::Skip, ..question.problem().clone() };
     assert!(check(&problem, &Data { x, y: None, weights: vec![] }, "a row with NaN"));
 }

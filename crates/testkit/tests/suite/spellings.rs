@@ -5,7 +5,7 @@ use zipfold::pairs;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Closed, RowOp, SelectKind};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Precision, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{Numbers, difference};
 use zipfold_testkit::everywhere::everywhere;
@@ -163,7 +163,7 @@ fn matrix(problem: &Problem, x: &Table) -> Result<Vec<f64>, String> {
 fn in_a_box_every_difference_crosses_the_walls() {
     let x = Table::f64(2, 2, vec![1.0, 1.0, 9.0, 9.5]).unwrap();
     let of = |text: &str| {
-        let asked = pairs(&x).formula(text).cells(Cells::Square).periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
+        let asked = pairs(&x).formula(text).cells(Domain::Square).periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
         matrix(asked.problem(), &x)
     };
     for (text, wanted) in [
@@ -303,7 +303,7 @@ fn metrics_that_prepare_tables_are_the_same_in_formulas() {
             let condition = format!("x.mass < 40 and {call} < {limit}");
             let asked = one().formula(&format!("{call} * 2")).fold(FoldSpec::Matrix {}).fold(select(condition));
             let mut problem = propagate(asked.problem());
-            problem.cells = other.is_none().then_some(zipfold_core::Cells::Square);
+            problem.cells = other.is_none().then_some(zipfold_core::Domain::Square);
             let got = everywhere(&problem, &data(2)).unwrap();
             let doubled: Vec<u64> = wanted.iter().map(|v| (v * 2.0).to_bits()).collect();
             assert_eq!(got[0][0].1.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), doubled, "{call}");

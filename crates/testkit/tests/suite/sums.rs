@@ -5,7 +5,7 @@ use zipfold::pairs;
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, Input, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Job, Precision, Table, describe, oracle};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{close, difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
@@ -54,7 +54,7 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
     let (d, n, odd) = (1 + lcg.below(3), [1, 7, 130, 300][lcg.below(4)], lcg.below(4) == 0);
     let d = if lcg.below(3) == 0 { 16 + lcg.below(5) } else { d };
     let x = table(lcg, n, d, odd);
-    let cells = [None, Some(Cells::Triangle), Some(Cells::Diagonal), Some(Cells::Ordered), Some(Cells::Square)];
+    let cells = [None, Some(Domain::Triangle), Some(Domain::Diagonal), Some(Domain::Ordered), Some(Domain::Square)];
     let (y, cells) = match lcg.below(3) {
         0 => {
             let m = [5, 128, 270][lcg.below(3)];
@@ -136,20 +136,20 @@ fn halves_are_for_values_that_cost_more() {
     let mut lcg = Lcg::new(73);
     let x = table(&mut lcg, 40, 3, false);
     let fold = |op, along| FoldSpec::Reduce { op, along, weights: None };
-    let cells = |value: &str, spec: FoldSpec, cells: Option<Cells>| {
+    let cells = |value: &str, spec: FoldSpec, cells: Option<Domain>| {
         let question = pairs(&x).formula(value).fold(spec);
         let problem = Problem { cells, ..question.problem().clone() };
         describe(&problem, Data { x: x.clone(), y: None, weights: vec![None] }).unwrap().space.cells
     };
     let by_row = || fold(RowOp::Sum, Along::Row);
-    assert_eq!(cells(VALUES[0], by_row(), None), Cells::Square);
-    assert_eq!(cells(VALUES[0], by_row(), Some(Cells::Triangle)), Cells::Ordered);
-    assert_eq!(cells(VALUES[1], by_row(), None), Cells::Diagonal);
-    assert_eq!(cells(VALUES[1], by_row(), Some(Cells::Triangle)), Cells::Triangle);
-    assert_eq!(cells(VALUES[0], fold(RowOp::Min, Along::Row), None), Cells::Diagonal);
+    assert_eq!(cells(VALUES[0], by_row(), None), Domain::Square);
+    assert_eq!(cells(VALUES[0], by_row(), Some(Domain::Triangle)), Domain::Ordered);
+    assert_eq!(cells(VALUES[1], by_row(), None), Domain::Diagonal);
+    assert_eq!(cells(VALUES[1], by_row(), Some(Domain::Triangle)), Domain::Triangle);
+    assert_eq!(cells(VALUES[0], fold(RowOp::Min, Along::Row), None), Domain::Diagonal);
     // Whoever asks for half of the cells of one number gets that half.
-    assert_eq!(cells(VALUES[0], fold(RowOp::Sum, Along::All), Some(Cells::Triangle)), Cells::Triangle);
-    assert_eq!(cells(VALUES[0], FoldSpec::Matrix {}, None), Cells::Diagonal);
+    assert_eq!(cells(VALUES[0], fold(RowOp::Sum, Along::All), Some(Domain::Triangle)), Domain::Triangle);
+    assert_eq!(cells(VALUES[0], FoldSpec::Matrix {}, None), Domain::Diagonal);
 }
 
 /// Sums taken the plain way, one value after another: what the oracle and the engines share is held to it.
@@ -157,7 +157,7 @@ fn halves_are_for_values_that_cost_more() {
 fn sums_are_those_of_one_value_after_another() {
     let mut lcg = Lcg::new(74);
     for (n, cells) in
-        [0usize, 1, 2, 9, 131, 260].into_iter().flat_map(|n| [Cells::Triangle, Cells::Square].map(|c| (n, c)))
+        [0usize, 1, 2, 9, 131, 260].into_iter().flat_map(|n| [Domain::Triangle, Domain::Square].map(|c| (n, c)))
     {
         for columns in [0usize, 1, 3, 4, 7, 9] {
             let x = table(&mut lcg, n, 2, false);
@@ -176,7 +176,7 @@ fn sums_are_those_of_one_value_after_another() {
                 let got = numbers(&job, &oracle::run(&job).unwrap());
                 let mut wanted = vec![];
                 for i in 0..n {
-                    let others = || (0..n).filter(|j| cells == Cells::Square || *j != i);
+                    let others = || (0..n).filter(|j| cells == Domain::Square || *j != i);
                     let value = |j: usize| (0..2).map(|k| (x.get(i, k) - x.get(j, k)).powi(2)).sum::<f64>();
                     let weight = |j: usize, c: usize| if columns == 0 { 1.0 } else { items[j * columns + c] };
                     let sum = |term: &dyn Fn(usize) -> f64| others().map(term).sum::<f64>();

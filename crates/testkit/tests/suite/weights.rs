@@ -4,7 +4,7 @@ use zipfold::pairs;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Closed, RowOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Cells, Data, Table};
+use zipfold_core::{Data, Domain, Table};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::Numbers;
 use zipfold_testkit::everywhere::everywhere;
@@ -158,25 +158,25 @@ fn means_divide_by_the_weights_of_their_column() {
 #[test]
 fn one_result_of_half_of_the_pairs_has_each_pair_once() {
     let x = column(&[0.0, 1.0, 3.0, 3.5, 7.0]);
-    let ask = |cells: Cells, op: RowOp, along: Along| {
+    let ask = |cells: Domain, op: RowOp, along: Along| {
         let asked =
             pairs(&x).formula("abs(x[0] - y[0]) + 1").cells(cells).fold(FoldSpec::Reduce { op, along, weights: None });
         everywhere(asked.problem(), &Data { x: x.clone(), y: None, weights: vec![None] }).unwrap()[0][0].1.clone()
     };
     let values = pairs(&x).formula("abs(x[0] - y[0]) + 1").condensed().unwrap();
     let (total, count) = (values.iter().sum::<f64>(), values.len() as f64);
-    assert_eq!(ask(Cells::Triangle, RowOp::Sum, Along::All), [total]);
-    assert_eq!(ask(Cells::Triangle, RowOp::Count, Along::All), [count]);
-    assert_eq!(ask(Cells::Triangle, RowOp::Mean, Along::All), [total / count]);
-    assert_eq!(ask(Cells::Diagonal, RowOp::Sum, Along::All), [total + 5.0]);
-    assert_eq!(ask(Cells::Diagonal, RowOp::Count, Along::All), [count + 5.0]);
-    assert_eq!(ask(Cells::Ordered, RowOp::Sum, Along::All), [2.0 * total]);
-    assert_eq!(ask(Cells::Triangle, RowOp::Max, Along::All), [8.0]);
+    assert_eq!(ask(Domain::Triangle, RowOp::Sum, Along::All), [total]);
+    assert_eq!(ask(Domain::Triangle, RowOp::Count, Along::All), [count]);
+    assert_eq!(ask(Domain::Triangle, RowOp::Mean, Along::All), [total / count]);
+    assert_eq!(ask(Domain::Diagonal, RowOp::Sum, Along::All), [total + 5.0]);
+    assert_eq!(ask(Domain::Diagonal, RowOp::Count, Along::All), [count + 5.0]);
+    assert_eq!(ask(Domain::Ordered, RowOp::Sum, Along::All), [2.0 * total]);
+    assert_eq!(ask(Domain::Triangle, RowOp::Max, Along::All), [8.0]);
     let lse = values.iter().map(|v| v.exp()).sum::<f64>().ln();
-    assert!((ask(Cells::Triangle, RowOp::Logsumexp, Along::All)[0] - lse).abs() < 1e-12);
+    assert!((ask(Domain::Triangle, RowOp::Logsumexp, Along::All)[0] - lse).abs() < 1e-12);
     // Rows have all pairs that they are in.
-    assert_eq!(ask(Cells::Triangle, RowOp::Sum, Along::Row), ask(Cells::Ordered, RowOp::Sum, Along::Row));
-    assert_eq!(ask(Cells::Triangle, RowOp::Count, Along::Row), [4.0; 5]);
+    assert_eq!(ask(Domain::Triangle, RowOp::Sum, Along::Row), ask(Domain::Ordered, RowOp::Sum, Along::Row));
+    assert_eq!(ask(Domain::Triangle, RowOp::Count, Along::Row), [4.0; 5]);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn rows_of_any_size_and_none_have_their_angles() {
     assert!(of("pearson", &[0.1; 7], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).is_nan());
     assert!(of("correlation", &[1e6 + 0.1; 7], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0]).is_nan());
     let x = Table::f64(2, 0, vec![]).unwrap();
-    let asked = pairs(&x).formula("sum(y) * sum(x * y)").cells(Cells::Square).fold(FoldSpec::Matrix {});
+    let asked = pairs(&x).formula("sum(y) * sum(x * y)").cells(Domain::Square).fold(FoldSpec::Matrix {});
     let got = everywhere(asked.problem(), &Data { x: x.clone(), y: None, weights: vec![None] }).unwrap();
     assert_eq!(got[0][0].1, [0.0; 4]);
 }

@@ -6,7 +6,7 @@
 
 use super::LANES;
 use crate::pair::interval::Span;
-use crate::space::cell::Oblique;
+use crate::space::periodic_box::Oblique;
 
 type V = [f64; 3];
 

@@ -1,6 +1,6 @@
 //! Bray and Curtis' dissimilarity: Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy). 0/0 is NaN.
 
-use super::{Domain, Named, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `braycurtis`.
 pub const BRAYCURTIS: Named = Named {
@@ -21,7 +21,7 @@ pub const BRAYCURTIS: Named = Named {
     },
     flops: 6,
     symmetric: true,
-    domain: Domain::NonNegative,
+    domain: RowValues::NonNegative,
     scale: Scale::Relative,
     range: (0.0, 10.0),
 };

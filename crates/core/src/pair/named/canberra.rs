@@ -1,6 +1,6 @@
 //! Canberra distance: Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), a component where both are 0 counting 0, optionally weighted (SciPy).
 
-use super::{Domain, Named, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `canberra`.
 pub const CANBERRA: Named = Named {
@@ -21,7 +21,7 @@ pub const CANBERRA: Named = Named {
     },
     flops: 7,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

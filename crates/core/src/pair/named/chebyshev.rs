@@ -1,6 +1,6 @@
 //! Chebyshev distance: max |xₖ − yₖ| over the components of positive weight (SciPy).
 
-use super::{Domain, Named, Scale, component, text, weighted};
+use super::{Named, RowValues, Scale, component, text, weighted};
 use crate::number;
 
 /// `chebyshev`, also `linf`, `infinity`.
@@ -26,7 +26,7 @@ pub const CHEBYSHEV: Named = Named {
     },
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

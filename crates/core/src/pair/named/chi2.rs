@@ -1,7 +1,7 @@
 //! χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), components where both are 0 left out, and the exponential of γ
 //! times it (scikit-learn).
 
-use super::{Domain, Named, Params, Scale, option, text};
+use super::{Named, Params, RowValues, Scale, option, text};
 
 const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
 
@@ -23,7 +23,7 @@ pub const ADDITIVE_CHI2: Named = Named {
     reference: additive,
     flops: 6,
     symmetric: true,
-    domain: Domain::NonNegative,
+    domain: RowValues::NonNegative,
     scale: Scale::Relative,
     range: (0.0, 10.0),
 };

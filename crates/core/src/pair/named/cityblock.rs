@@ -1,6 +1,6 @@
 //! Manhattan distance: Σ |xₖ − yₖ|, optionally weighted.
 
-use super::{Domain, Named, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `cityblock`, also `manhattan`, `l1`.
 pub const CITYBLOCK: Named = Named {
@@ -15,7 +15,7 @@ pub const CITYBLOCK: Named = Named {
     reference: |x, y, params| weighted_sum(x, y, params, |a, b| (a - b).abs()),
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

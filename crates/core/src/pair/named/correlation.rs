@@ -1,7 +1,7 @@
 //! Correlation distance: 1 − the correlation of the components of x with those of y, optionally weighted (SciPy). Rows
 //! are centred and brought to length 1 once, so that pairs are inner products. A constant row gives NaN.
 
-use super::{Domain, Named, Params, Result, Scale, cosine, option, weighted};
+use super::{Named, Params, Result, RowValues, Scale, cosine, option, weighted};
 use crate::pair::tree::{Formula, Id};
 
 /// Row `r` less its mean; zeros where all components are equal, whose mean may be rounded to another number.
@@ -57,7 +57,7 @@ pub const CORRELATION: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-10.0, 10.0),
 };

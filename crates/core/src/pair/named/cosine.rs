@@ -1,7 +1,7 @@
 //! Cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted) and as a similarity
 //! (scikit-learn). Rows are brought to length 1 once, so that pairs are inner products.
 
-use super::{Domain, Named, Params, Scale, text, weighted, weighted_sum};
+use super::{Named, Params, RowValues, Scale, text, weighted, weighted_sum};
 
 /// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for rows of no components.
 /// Equal rows give 1 in bits: their inner product is that of each with itself, and by Cauchy and Schwarz no other rows
@@ -49,7 +49,7 @@ pub const COSINE: Named = Named {
     reference: |x, y, params| 1.0 - coefficient(x, y, params),
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-10.0, 10.0),
 };

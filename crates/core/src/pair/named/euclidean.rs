@@ -1,6 +1,6 @@
 //! Euclidean distance and its square: √Σ (xₖ − yₖ)², optionally weighted, always by differences.
 
-use super::{Domain, Named, Params, Scale, weighted, weighted_sum};
+use super::{Named, Params, RowValues, Scale, weighted, weighted_sum};
 
 fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
     weighted_sum(x, y, params, |a, b| (a - b).powi(2))
@@ -19,7 +19,7 @@ pub const EUCLIDEAN: Named = Named {
     reference: |x, y, params| squares(x, y, params).sqrt(),
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

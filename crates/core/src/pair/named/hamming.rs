@@ -1,6 +1,6 @@
 //! Hamming distance: the share of components that differ, optionally weighted (SciPy).
 
-use super::{Domain, Named, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `hamming`, also `matching`.
 pub const HAMMING: Named = Named {
@@ -18,7 +18,7 @@ pub const HAMMING: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (0.0, 1.0),
 };

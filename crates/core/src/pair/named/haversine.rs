@@ -2,7 +2,7 @@
 //! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)). The option `unit` says whether the rows are in radians (`rad`, the default) or in
 //! degrees (`deg`); `radius` multiplies the angle, so that the distance is along the surface of that sphere.
 
-use super::{Domain, Named, Params, Scale, number, option, text, word};
+use super::{Named, Params, RowValues, Scale, number, option, text, word};
 use crate::error::{Error, Result};
 use crate::pair::parse::Param;
 
@@ -54,7 +54,7 @@ pub const HAVERSINE: Named = Named {
     },
     flops: 20,
     symmetric: true,
-    domain: Domain::LatLon,
+    domain: RowValues::LatLon,
     scale: Scale::Fixed(1.0),
     range: (-1.5, 1.5),
 };

@@ -1,6 +1,6 @@
 //! Hellinger distance of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. A zero row gives NaN.
 
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `hellinger`.
 pub const HELLINGER: Named = Named {
@@ -19,7 +19,7 @@ pub const HELLINGER: Named = Named {
     },
     flops: 3,
     symmetric: true,
-    domain: Domain::NonNegative,
+    domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),
     range: (0.0, 10.0),
 };

@@ -2,7 +2,7 @@
 //! takes any nonzero number as true). Two rows without a true component are at 0.
 
 use super::booleans::{counts, table};
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `jaccard`.
 pub const JACCARD: Named = Named {
@@ -26,7 +26,7 @@ pub const JACCARD: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Boolean,
+    domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),
     range: (0.0, 1.0),
 };

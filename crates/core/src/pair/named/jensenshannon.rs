@@ -4,7 +4,7 @@
 //!
 //! pₖ/mₖ is taken as 1 + (pₖ − qₖ)/(pₖ + qₖ), which keeps the digits of close distributions.
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 use crate::error::Error;
 
 /// The sum of row `r`, 0 where a component is negative.
@@ -53,7 +53,7 @@ pub const JENSENSHANNON: Named = Named {
     reference: |x, y, params| (reference(x, y) / option(params, "base", std::f64::consts::E).ln() / 2.0).sqrt(),
     flops: 40,
     symmetric: true,
-    domain: Domain::NonNegative,
+    domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),
     range: (0.0, 10.0),
 };

@@ -1,7 +1,7 @@
 //! Kullback and Leibler's divergence of distribution p = x / Σx from q = y / Σy: Σ pₖ ln(pₖ/qₖ), optionally to `base`
 //! (SciPy's `scipy.stats.entropy(x, y)`). Not symmetric; ∞ where q is 0 and p is not.
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 
 /// `kl`, also `kullback_leibler`, `relative_entropy`.
 pub const KL: Named = Named {
@@ -26,7 +26,7 @@ pub const KL: Named = Named {
     },
     flops: 5,
     symmetric: false,
-    domain: Domain::NonNegative,
+    domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),
     range: (0.0, 10.0),
 };

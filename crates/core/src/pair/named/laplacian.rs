@@ -1,6 +1,6 @@
 //! Laplacian kernel: exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given (scikit-learn).
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 
 /// `laplacian`.
 pub const LAPLACIAN: Named = Named {
@@ -21,7 +21,7 @@ pub const LAPLACIAN: Named = Named {
     },
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-2.0, 2.0),
 };

@@ -1,6 +1,6 @@
 //! Linear kernel: Σ xₖyₖ (scikit-learn), also inner product.
 
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `linear`.
 pub const LINEAR: Named = Named {
@@ -15,7 +15,7 @@ pub const LINEAR: Named = Named {
     reference: |x, y, _| x.iter().zip(y).map(|(a, b)| a * b).sum(),
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Norms,
     range: (-10.0, 10.0),
 };

@@ -3,7 +3,7 @@
 //! `prepare` moves all rows to a common origin and whitens them in double precision, which turns the distance into the
 //! Euclidean one; an indefinite VI leaves a sign for each component in the option `signs`.
 
-use super::{Domain, Named, Scale, component, text};
+use super::{Named, RowValues, Scale, component, text};
 use crate::pair::prepare::whiten;
 
 /// `mahalanobis`.
@@ -25,7 +25,7 @@ pub const MAHALANOBIS: Named = Named {
     },
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

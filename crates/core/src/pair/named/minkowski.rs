@@ -1,6 +1,6 @@
 //! Minkowski distance: (Σ wₖ |xₖ − yₖ|^p)^(1/p), any p > 0, also ∞ (SciPy).
 
-use super::{Domain, Named, Scale, chebyshev, cityblock, euclidean, number, option, weighted, weighted_sum, with};
+use super::{Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted, weighted_sum, with};
 use crate::error::Error;
 use crate::pair::parse::Param;
 
@@ -37,7 +37,7 @@ pub const MINKOWSKI: Named = Named {
     },
     flops: 4,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

@@ -11,7 +11,7 @@ pub type Params = BTreeMap<String, Param>;
 
 /// What rows a metric is made for; refused or converted elsewhere, used for test inputs here.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Domain {
+pub enum RowValues {
     /// Any finite numbers.
     Real,
     /// Numbers ≥ 0.
@@ -78,7 +78,7 @@ pub struct Named {
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
     /// Rows it is made for.
-    pub domain: Domain,
+    pub domain: RowValues,
     /// How its error is measured.
     pub scale: Scale,
     /// Range of components for tests.

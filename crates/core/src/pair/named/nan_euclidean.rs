@@ -1,7 +1,7 @@
 //! Euclidean distance where components may be missing (NaN): √(d / present · Σ (xₖ − yₖ)²) over the components present
 //! in both rows (scikit-learn); NaN where there are none.
 
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `nan_euclidean`.
 pub const NAN_EUCLIDEAN: Named = Named {
@@ -23,7 +23,7 @@ pub const NAN_EUCLIDEAN: Named = Named {
     },
     flops: 6,
     symmetric: true,
-    domain: Domain::Missing,
+    domain: RowValues::Missing,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

@@ -1,7 +1,7 @@
 //! Pearson's correlation of the components of x with those of y, a similarity in [−1, 1]. A constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
-use super::{Domain, Named, Scale};
+use super::{Named, RowValues, Scale};
 
 /// `pearson`, also `pearsonr`.
 pub const PEARSON: Named = Named {
@@ -16,7 +16,7 @@ pub const PEARSON: Named = Named {
     reference: coefficient,
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-10.0, 10.0),
 };

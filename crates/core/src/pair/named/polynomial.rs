@@ -1,6 +1,6 @@
 //! Polynomial kernel: (γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, degree g = 3 unless given (scikit-learn).
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 
 /// `polynomial`.
 pub const POLYNOMIAL: Named = Named {
@@ -24,7 +24,7 @@ pub const POLYNOMIAL: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(8.0),
     range: (-1.0, 1.0),
 };

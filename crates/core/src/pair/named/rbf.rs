@@ -1,6 +1,6 @@
 //! Gaussian kernel: exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given (scikit-learn).
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 
 /// `rbf`.
 pub const RBF: Named = Named {
@@ -21,7 +21,7 @@ pub const RBF: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-2.0, 2.0),
 };

@@ -2,7 +2,7 @@
 //! component is at 1 from itself.
 
 use super::booleans::{counts, table};
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `russellrao`.
 pub const RUSSELLRAO: Named = Named {
@@ -24,7 +24,7 @@ pub const RUSSELLRAO: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Boolean,
+    domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -1,7 +1,7 @@
 //! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows (with n − 1) unless
 //! given (SciPy).
 
-use super::{Domain, Named, Scale, component, text, vector};
+use super::{Named, RowValues, Scale, component, text, vector};
 use crate::error::Error;
 use crate::pair::prepare::variances;
 
@@ -24,7 +24,7 @@ pub const SEUCLIDEAN: Named = Named {
     },
     flops: 3,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Relative,
     range: (-10.0, 10.0),
 };

@@ -1,6 +1,6 @@
 //! Sigmoid kernel: tanh(γ Σ xₖyₖ + c₀), γ = 1/d and c₀ = 1 unless given (scikit-learn).
 
-use super::{Domain, Named, Scale, option, text};
+use super::{Named, RowValues, Scale, option, text};
 
 /// `sigmoid`.
 pub const SIGMOID: Named = Named {
@@ -22,7 +22,7 @@ pub const SIGMOID: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (-1.0, 1.0),
 };

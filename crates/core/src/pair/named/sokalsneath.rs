@@ -2,7 +2,7 @@
 //! (SciPy). Two rows without a true component give NaN, as SciPy's `cdist`.
 
 use super::booleans::{counts, table};
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `sokalsneath`.
 pub const SOKALSNEATH: Named = Named {
@@ -24,7 +24,7 @@ pub const SOKALSNEATH: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Boolean,
+    domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -2,7 +2,7 @@
 //! (SciPy's `spearmanr`). A constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
-use super::{Domain, Named, Scale};
+use super::{Named, RowValues, Scale};
 use crate::pair::prepare::rank;
 
 /// `spearman`, also `spearmanr`.
@@ -18,7 +18,7 @@ pub const SPEARMAN: Named = Named {
     reference: coefficient,
     flops: 2,
     symmetric: true,
-    domain: Domain::Real,
+    domain: RowValues::Real,
     scale: Scale::Fixed(1.0),
     range: (1.0, 100.0),
 };

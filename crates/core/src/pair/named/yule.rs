@@ -2,7 +2,7 @@
 //! (SciPy); 0 where one of the rows contains the other.
 
 use super::booleans::{counts, table};
-use super::{Domain, Named, Scale, text};
+use super::{Named, RowValues, Scale, text};
 
 /// `yule`.
 pub const YULE: Named = Named {
@@ -26,7 +26,7 @@ pub const YULE: Named = Named {
     },
     flops: 2,
     symmetric: true,
-    domain: Domain::Boolean,
+    domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -8,7 +8,7 @@
 
 use super::points::Near;
 use crate::simd::Lanes;
-use zipfold_core::space::cell::{Oblique, dot, minus};
+use zipfold_core::space::periodic_box::{Oblique, dot, minus};
 
 /// The lattice of an oblique box in the frame of its Gram–Schmidt vectors.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::simd::Element;
 use rayon::prelude::*;
 use std::sync::Arc;
 use zipfold_core::number::round_even;
-use zipfold_core::space::cell::Oblique;
+use zipfold_core::space::periodic_box::Oblique;
 
 /// A place without a point: NaN, and far from all points in the near coordinates.
 pub(super) const GAP: u32 = u32::MAX;

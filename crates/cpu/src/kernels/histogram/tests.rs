@@ -1,7 +1,7 @@
 use super::*;
 use crate::simd::Element;
-use zipfold_core::space::Cell;
-use zipfold_core::space::cell::Image;
+use zipfold_core::space::PeriodicBox;
+use zipfold_core::space::periodic_box::Image;
 
 struct Lcg(u64);
 
@@ -17,7 +17,7 @@ impl Lcg {
 enum Around<'a> {
     Open,
     Right(&'a [f64]),
-    Oblique(&'a Cell),
+    Oblique(&'a PeriodicBox),
 }
 
 impl Around<'_> {
@@ -70,7 +70,7 @@ fn oracle(x: &[Vec<f64>], y: &[Vec<f64>], space: Around<'_>, edges: &Edges, clos
 }
 
 /// Random, clustered, lattice, far from zero, with duplicates, tiny.
-fn cloud(kind: usize, dimensions: usize, n: usize, seed: u64) -> Vec<Vec<f64>> {
+fn bvh(kind: usize, dimensions: usize, n: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut g = Lcg(seed);
     let mut value = || match kind {
         0 => g.next() * 10.0,
@@ -130,9 +130,9 @@ fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
 /// One cloud for every kind of box and of edges, in single and in double precision: short enough for an emulator.
 #[test]
 fn each_form_counts_what_the_definition_counts() {
-    let cell = Cell::parse("10,8,4,80,85,75").expect("a box");
+    let cell = PeriodicBox::parse("10,8,4,80,85,75").expect("a box");
     for kind in [0, 3] {
-        let (x, y) = (cloud(kind, 3, 41, 41), cloud(kind, 3, 50, 42));
+        let (x, y) = (bvh(kind, 3, 41, 41), bvh(kind, 3, 50, 42));
         for space in [Around::Open, Around::Right(&[10.0, 8.0, 4.0]), Around::Oblique(&cell)] {
             for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                 let what = format!("kind {kind}, edges {n}");
@@ -147,7 +147,7 @@ fn each_form_counts_what_the_definition_counts() {
 fn counts_are_those_of_the_definition() {
     for kind in 0..6 {
         for dimensions in 1..=4 {
-            let (x, y) = (cloud(kind, dimensions, 101, 1), cloud(kind, dimensions, 87, 2));
+            let (x, y) = (bvh(kind, dimensions, 101, 1), bvh(kind, dimensions, 87, 2));
             for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 1.0 }).iter().enumerate() {
                 let what = format!("kind {kind}, {dimensions}-D, edges {n}");
                 check::<f32>(&x, &y, Around::Open, edges, *closed, &what);
@@ -161,7 +161,7 @@ fn counts_are_those_of_the_definition() {
 fn periodic_counts_are_those_of_the_definition() {
     for kind in [0, 1, 2, 3, 4] {
         for dimensions in 1..=4 {
-            let (x, y) = (cloud(kind, dimensions, 77, 3), cloud(kind, dimensions, 90, 4));
+            let (x, y) = (bvh(kind, dimensions, 77, 3), bvh(kind, dimensions, 90, 4));
             for periods in [[10.0, 8.0, 4.0, 2.0], [3.3, 7.7, 1.1, 100.0]] {
                 for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                     let what = format!("kind {kind}, {dimensions}-D, edges {n}, box {periods:?}");
@@ -183,9 +183,9 @@ fn counts_in_oblique_boxes_are_those_of_the_definition() {
         "5,9,7,40,55,30",
         "1,30,2,91,100,165",
     ];
-    for cell in boxes.map(|text| Cell::parse(text).expect("a box")) {
+    for cell in boxes.map(|text| PeriodicBox::parse(text).expect("a box")) {
         for kind in [0, 1, 2, 3, 4] {
-            let (x, y) = (cloud(kind, 3, 77, 31), cloud(kind, 3, 90, 32));
+            let (x, y) = (bvh(kind, 3, 77, 31), bvh(kind, 3, 90, 32));
             for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                 let what = format!("kind {kind}, edges {n}, box {:?}", cell.vectors());
                 check::<f32>(&x, &y, Around::Oblique(&cell), edges, *closed, &what);
@@ -197,9 +197,9 @@ fn counts_in_oblique_boxes_are_those_of_the_definition() {
 
 #[test]
 fn most_pairs_in_oblique_boxes_are_decided_in_single_precision() {
-    let x = cloud(0, 3, 1000, 33);
+    let x = bvh(0, 3, 1000, 33);
     let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
-    let cell = Cell::parse("10,10,10,80,85,75").expect("a box");
+    let cell = PeriodicBox::parse("10,10,10,80,85,75").expect("a box");
     let points = Points::new(&Around::Oblique(&cell).frame(|| Frame::open(&columns)), &columns);
     let edges = Edges::uniform(0.0, 9.0, 300);
     let mut h = Histogram::new(&edges);
@@ -212,12 +212,12 @@ fn most_pairs_in_oblique_boxes_are_decided_in_single_precision() {
 fn small_and_strange_sets() {
     let edges = Edges::uniform(0.0, 3.0, 6);
     for n in [0, 1, 2, 15, 16, 17] {
-        let (x, y) = (cloud(2, 3, n, 5), cloud(2, 3, 40, 6));
+        let (x, y) = (bvh(2, 3, n, 5), bvh(2, 3, 40, 6));
         check::<f32>(&x, &y, Around::Open, &edges, false, "small");
         check::<f32>(&y, &x, Around::Open, &edges, false, "small");
     }
     for strange in [f64::NAN, f64::INFINITY, 1e300, 3e38] {
-        let (mut x, mut y) = (cloud(0, 2, 60, 7), cloud(0, 2, 60, 8));
+        let (mut x, mut y) = (bvh(0, 2, 60, 7), bvh(0, 2, 60, 8));
         x[1][13] = strange;
         y[0][59] = strange;
         for (edges, closed) in edge_sets(1.0) {
@@ -229,7 +229,7 @@ fn small_and_strange_sets() {
 
 #[test]
 fn most_pairs_are_decided_in_single_precision() {
-    let x = cloud(0, 3, 1000, 9);
+    let x = bvh(0, 3, 1000, 9);
     let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
     let points = Points::new(&Frame::open(&columns), &columns);
     let edges = Edges::uniform(0.0, 18.0, 300);
@@ -276,7 +276,7 @@ fn meshes_count_what_the_definition_counts() {
     let mut meshes = 0;
     let boxes = [None, Some([10.0, 8.0, 4.0, 2.0]), Some([3.3, 7.7, 1.1, 100.0])];
     for (kind, dimensions) in (0..6).flat_map(|k| (1..=4).map(move |d| (k, d))) {
-        let (x, y) = (cloud(kind, dimensions, 111, 11), cloud(kind, dimensions, 93, 12));
+        let (x, y) = (bvh(kind, dimensions, 111, 11), bvh(kind, dimensions, 93, 12));
         let rows = |c: &[Vec<f64>]| -> Vec<f64> {
             (0..c[0].len()).flat_map(|i| c.iter().map(move |column| column[i])).collect()
         };
@@ -311,7 +311,7 @@ fn meshes_count_what_the_definition_counts() {
 
 #[test]
 fn meshes_leave_most_pairs_out() {
-    let x = cloud(0, 3, 4000, 21);
+    let x = bvh(0, 3, 4000, 21);
     let rows: Vec<f64> = (0..4000).flat_map(|i| x.iter().map(move |c| c[i])).collect();
     for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
         let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");

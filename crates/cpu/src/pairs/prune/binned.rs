@@ -8,7 +8,7 @@ use crate::simd::{Element, Kernel, Lanes};
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Histogram, HistogramState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Error, Result};
+use zipfold_core::{Domain, Error, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::executor::{Folded, Stop};
 
@@ -76,7 +76,7 @@ impl<'e, 'j> Binned<'e, 'j> {
         let near = self.near;
         let mut found = std::mem::take(&mut self.found);
         near.grid.near(&rows, &mut found);
-        let half = near.job.space.is_half();
+        let half = near.job.space.is_triangular();
         if half {
             found.retain(|row| near.ranks[*row as usize] as usize >= rows.start);
         }
@@ -146,7 +146,7 @@ impl<'e, 'j> Binned<'e, 'j> {
             let is_nan = |root: usize| value(root).is_nan();
             if near.job.folds[0].meets_nan(is_nan, value) {
                 let (a, b) = (i as u64, u64::from(*j));
-                let cell = if near.job.space.is_half() { (a.min(b), a.max(b)) } else { (a, b) };
+                let cell = if near.job.space.is_triangular() { (a.min(b), a.max(b)) } else { (a, b) };
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |first| first.min(cell)));
                 if near.job.nan == NanPolicy::Skip {
                     self.tally.nan += 1;
@@ -172,12 +172,12 @@ impl<'e, 'j> Binned<'e, 'j> {
 }
 
 /// Marks the columns, by their sorted places, that a sorted row meets in the space.
-fn mark_space(cells: Cells, row: u32, ranks: &[u32], marks: &mut [u8]) {
+fn mark_space(cells: Domain, row: u32, ranks: &[u32], marks: &mut [u8]) {
     match cells {
-        Cells::Cross | Cells::Square => marks.fill(1),
-        Cells::Triangle => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank > row)),
-        Cells::Diagonal => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank >= row)),
-        Cells::Ordered => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank != row)),
+        Domain::Cross | Domain::Square => marks.fill(1),
+        Domain::Triangle => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank > row)),
+        Domain::Diagonal => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank >= row)),
+        Domain::Ordered => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank != row)),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::pairs::points::{Distances, NOT_FINITE, frame};
 use crate::pairs::zips;
 use crate::simd::Isa;
 use zipfold_core::fold::{Fold, HistogramState, State, Tally};
-use zipfold_core::{Cells, Error, Job, Result, Side};
+use zipfold_core::{Domain, Error, Job, Result, Side};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
@@ -64,7 +64,7 @@ impl Executor for Meshes<'_> {
             mesh: &self.mesh,
             columns: [self.side(Side::X), self.side(Side::Y)],
             points: self.distances.points(),
-            above: self.job.space.cells == Cells::Triangle,
+            above: self.job.space.cells == Domain::Triangle,
         };
         let mut sweep = self.distances.sweep();
         let mut tally = Tally::default();

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold, Others, RowPiece, RowState, SparseRow, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Job, Result, Side, Space, Windows};
+use zipfold_core::{Domain, Job, Result, Side, Space, Windows};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Isa, Plan, Tile, prune, tiles};
@@ -100,8 +100,8 @@ impl<'j> Near<'j> {
     /// Whether a cell that is walked from sorted `row` counts there.
     fn counts(&self, row: usize, column: u32) -> bool {
         match self.job.space.cells {
-            Cells::Triangle => self.ranks[column as usize] as usize > row,
-            Cells::Diagonal => self.ranks[column as usize] as usize >= row,
+            Domain::Triangle => self.ranks[column as usize] as usize > row,
+            Domain::Diagonal => self.ranks[column as usize] as usize >= row,
             _ => true,
         }
     }
@@ -156,7 +156,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             near,
             vm,
             scratch,
-            sparse: by_row().map(|f| SparseRow::new(f, job.space.is_half())).collect(),
+            sparse: by_row().map(|f| SparseRow::new(f, job.space.is_triangular())).collect(),
             pieces: by_row().map(|f| RowPiece::new(f, rows.start, rows.len())).collect(),
             tally: Tally::default(),
             found: vec![],
@@ -194,7 +194,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         // Every lane is written where the next one within the cut-off goes.
         let mut lanes = [0u8; BLOCK + 1];
         let mut count = 0;
-        let own = self.near.space.cells == Cells::Ordered;
+        let own = self.near.space.cells == Domain::Ordered;
         if let Some((root, limit)) = self.near.limit {
             let squares = &self.scratch.root(root)[0][..columns.len()];
             for (lane, (square, column)) in squares.iter().zip(columns).enumerate() {
@@ -227,7 +227,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let firsts = self.scratch.firsts();
         let walked = near.space.count(&(row..row + 1), &(0..near.space.m));
         let zeros = walked - list.columns.len() as u64 - self.gaps.len() as u64;
-        if near.space.cells == Cells::Ordered {
+        if near.space.cells == Domain::Ordered {
             let at = self.gaps.partition_point(|gap| (*gap as usize) < own);
             self.gaps.insert(at, own as u32);
         }
@@ -241,7 +241,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             None => all - (self.tally.nan - before),
         };
         let far = all - counted - (self.tally.nan - before);
-        let looked = if near.job.space.is_half() { looked / 2 } else { looked };
+        let looked = if near.job.space.is_triangular() { looked / 2 } else { looked };
         self.tally.counted += counted;
         self.tally.far += far;
         let unseen = all - looked.min(all);
@@ -261,7 +261,7 @@ fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gap
     let skip = near.job.nan == NanPolicy::Skip;
     for (column, _) in list.columns.iter().zip(&nan).filter(|(column, nan)| **nan && near.counts(row, **column)) {
         let (i, j) = (u64::from(near.grid.order()[row]), u64::from(*column));
-        let cell = if near.job.space.is_half() { (i.min(j), i.max(j)) } else { (i, j) };
+        let cell = if near.job.space.is_triangular() { (i.min(j), i.max(j)) } else { (i, j) };
         tally.first_nan = Some(tally.first_nan.map_or(cell, |first| first.min(cell)));
         tally.nan += u64::from(skip);
     }

@@ -163,7 +163,7 @@ impl<'e> Sheet<'e> {
     /// Settles `cells` pairs as judged, for folds that keep nothing by row.
     pub fn settle_cells(&mut self, wholes: &[Whole], cells: u64) {
         for (part, whole) in self.parts.iter_mut().zip(wholes) {
-            if let (Part::Histogram(s), Whole::Cell(cell, _)) = (part, whole) {
+            if let (Part::Histogram(s), Whole::PeriodicBox(cell, _)) = (part, whole) {
                 s.counts[*cell] += cells;
             }
         }

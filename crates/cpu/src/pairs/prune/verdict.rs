@@ -12,7 +12,7 @@ pub enum Whole {
     /// Nothing: no pair can change the answer.
     Nothing,
     /// All pairs fall in this cell of the histogram, inside (true) or outside of its grid.
-    Cell(usize, bool),
+    PeriodicBox(usize, bool),
     /// The predicate holds for every pair; every value counts.
     All,
 }
@@ -66,7 +66,7 @@ impl<'j> Judge<'j> {
             let whole = match fold {
                 // One axis that leaves all pairs out says enough, whatever the values of others.
                 Fold::Histogram(f) if is_outside(f, |root| bounds.root(root).at(lane)) => {
-                    Some(Whole::Cell(f.cells() - 1, false))
+                    Some(Whole::PeriodicBox(f.cells() - 1, false))
                 }
                 _ if !known => None,
                 Fold::Histogram(f) => histogram(f, |root| bounds.root(root).at(lane)),
@@ -89,7 +89,7 @@ impl<'j> Judge<'j> {
     }
     /// Whether the pairs of a settled box change the answer.
     pub fn matters(&self) -> bool {
-        self.wholes.iter().any(|w| matches!(w, Whole::All | Whole::Cell(_, true)))
+        self.wholes.iter().any(|w| matches!(w, Whole::All | Whole::PeriodicBox(_, true)))
     }
 }
 
@@ -148,5 +148,5 @@ fn histogram(f: &Histogram, root: impl Fn(usize) -> Span) -> Option<Whole> {
         inside &= place >= 1 && place <= axis.bins();
     }
     let summed = f.mean || f.weights.is_some();
-    (!inside || !summed).then_some(Whole::Cell(cell, inside))
+    (!inside || !summed).then_some(Whole::PeriodicBox(cell, inside))
 }

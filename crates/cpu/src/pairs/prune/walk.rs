@@ -14,7 +14,7 @@ use std::ops::Range;
 use zipfold_core::fold::{Extremes, Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Cells, Result, Side};
+use zipfold_core::{Domain, Result, Side};
 use zipfold_plan::executor::{Folded, Sink, Stop};
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
@@ -73,7 +73,7 @@ impl<'e, 'j> Walk<'e, 'j> {
     pub fn new(pruned: &'e Boxes<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Stop<'e>) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
-        let half = job.space.is_half() && !pruned.doubled;
+        let half = job.space.is_triangular() && !pruned.doubled;
         Walk {
             pruned,
             bounds: pruned.bounds.clone(),
@@ -126,7 +126,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         start..((at + 1) * span).min(self.cols.end).max(start)
     }
     fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
-        let before = matches!(self.pruned.space.cells, Cells::Triangle | Cells::Diagonal) && cols.end <= rows.start;
+        let before = matches!(self.pruned.space.cells, Domain::Triangle | Domain::Diagonal) && cols.end <= rows.start;
         cols.is_empty() || before
     }
     /// All leaves for a block of rows, in their order.
@@ -397,7 +397,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             let cells = if self.pruned.doubled { job.space.count(&(row..row + 1), &(column..column + 1)) } else { 1 };
             if nan && cells > 0 {
                 let (i, j) = (self.pruned.order(Side::X)[row] as u64, self.pruned.order(Side::Y)[column] as u64);
-                let cell = if job.space.is_half() { (i.min(j), i.max(j)) } else { (i, j) };
+                let cell = if job.space.is_triangular() { (i.min(j), i.max(j)) } else { (i, j) };
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
             }
             let out = far || (nan && job.nan == NanPolicy::Skip);

@@ -8,9 +8,9 @@ type Entry = (u64, Arc<dyn Any + Send + Sync>);
 
 /// Things made of one formula, by type and number. A clone of the formula begins with none.
 #[derive(Default)]
-pub struct Made(Mutex<Vec<Entry>>);
+pub struct ArtifactCache(Mutex<Vec<Entry>>);
 
-impl Made {
+impl ArtifactCache {
     /// The `T` of this `number`, made by `make` when it is asked for first. `make` may run more than once when several
     /// threads ask at the same time, and must give the same each time.
     pub fn get<T: Any + Send + Sync>(&self, number: u64, make: impl FnOnce() -> T) -> Arc<T> {
@@ -28,15 +28,15 @@ impl Made {
     }
 }
 
-impl Clone for Made {
+impl Clone for ArtifactCache {
     fn clone(&self) -> Self {
-        Made::default()
+        ArtifactCache::default()
     }
 }
 
-impl std::fmt::Debug for Made {
+impl std::fmt::Debug for ArtifactCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Made")
+        write!(f, "ArtifactCache")
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_thing_is_made_once_for_each_type_and_number() {
-        let made = Made::default();
+        let made = ArtifactCache::default();
         assert_eq!(*made.get(0, || 1u32), 1);
         assert_eq!(*made.get(0, || 2u32), 1);
         assert_eq!(*made.get(1, || 3u32), 3);

@@ -8,33 +8,33 @@ use zipfold_core::{Error, Job, Precision, Result, Table};
 
 /// A number of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
+pub enum LowPrecision {
     /// IEEE binary16: 11 bits of precision, up to 65504.
     F16,
     /// The upper half of a single: 8 bits of precision.
     Bf16,
 }
 
-impl Half {
+impl LowPrecision {
     /// The name that `--set dense.input` takes.
     pub fn name(self) -> &'static str {
         match self {
-            Half::F16 => "f16",
-            Half::Bf16 => "bf16",
+            LowPrecision::F16 => "f16",
+            LowPrecision::Bf16 => "bf16",
         }
     }
     /// The nearest number of 16 bits, ties to even.
     pub fn of(self, value: f32) -> u16 {
         match self {
-            Half::F16 => f16_of(value),
-            Half::Bf16 => bf16_of(value),
+            LowPrecision::F16 => f16_of(value),
+            LowPrecision::Bf16 => bf16_of(value),
         }
     }
     /// The value of `bits`.
     pub fn value(self, bits: u16) -> f32 {
         match self {
-            Half::F16 => value_of_f16(bits),
-            Half::Bf16 => f32::from_bits(u32::from(bits) << 16),
+            LowPrecision::F16 => value_of_f16(bits),
+            LowPrecision::Bf16 => f32::from_bits(u32::from(bits) << 16),
         }
     }
     /// Whether `value` is one of these numbers.
@@ -94,17 +94,21 @@ const LONGEST: usize = 8192;
 ///
 /// # Errors
 /// `Request` for formulas that are no inner products, and for numbers beyond f16.
-pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<Half>> {
+pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
     let asked = match overrides.dense_input {
         None => None,
         Some(DenseInput::F32) => return Ok(None),
-        Some(DenseInput::F16) => Some(Half::F16),
-        Some(DenseInput::Bf16) => Some(Half::Bf16),
+        Some(DenseInput::F16) => Some(LowPrecision::F16),
+        Some(DenseInput::Bf16) => Some(LowPrecision::Bf16),
     };
     let fits = is_product(job) && job.precision == Precision::F32 && overrides.device_family.is_none();
     let Some(half) = asked else {
         let fits = fits && job.low.dim <= LONGEST && is_raw(job);
-        return Ok(if fits { [Half::F16, Half::Bf16].into_iter().find(|h| all(job, |v| h.holds(v))) } else { None });
+        return Ok(if fits {
+            [LowPrecision::F16, LowPrecision::Bf16].into_iter().find(|h| all(job, |v| h.holds(v)))
+        } else {
+            None
+        });
     };
     if !fits {
         let e = Error::request("rows of 16-bit numbers serve matrices of inner products in single precision");
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_number_of_16_bits_comes_back() {
-        for half in [Half::F16, Half::Bf16] {
+        for half in [LowPrecision::F16, LowPrecision::Bf16] {
             for bits in 0..=u16::MAX {
                 let value = half.value(bits);
                 let again = half.of(value);
@@ -157,8 +161,8 @@ mod tests {
     /// Between two neighbours the nearer one is taken, and of two equally near the even one.
     #[test]
     fn other_numbers_go_to_the_nearest() {
-        for half in [Half::F16, Half::Bf16] {
-            let last = if half == Half::F16 { 0x7bff } else { 0x7f7f };
+        for half in [LowPrecision::F16, LowPrecision::Bf16] {
+            let last = if half == LowPrecision::F16 { 0x7bff } else { 0x7f7f };
             for bits in 0..last {
                 let (a, b) = (half.value(bits), half.value(bits + 1));
                 let middle = ((f64::from(a) + f64::from(b)) / 2.0) as f32;

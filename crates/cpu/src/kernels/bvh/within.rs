@@ -1,7 +1,7 @@
 //! The pairs whose value is at most a limit: leaves for a group of rows, then for each row, then their points.
 
 use super::measure::{Extent, by_form, least, slacks, values};
-use super::{Cloud, Cut, FAN, LEAF, Level, Measure, live, meets};
+use super::{Bvh, Cut, FAN, LEAF, Level, Measure, live, meets};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ const ROOM: usize = 1024;
 /// A search for all columns within `limit` of some rows. `take` gets a row and columns of it, each once, in any order.
 pub struct Within<'a, T> {
     /// Sorted rows.
-    pub x: &'a Cloud,
+    pub x: &'a Bvh,
     /// Sorted columns.
-    pub y: &'a Cloud,
+    pub y: &'a Bvh,
     /// The value of a pair.
     pub measure: &'a Measure,
     /// Rows to answer.
@@ -146,7 +146,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
 #[inline(always)]
 pub(super) fn extent<S: Lanes<f64>, const D: usize>(
     s: S,
-    x: &Cloud,
+    x: &Bvh,
     measure: &Measure,
     rows: &Range<usize>,
 ) -> Extent<S::V, D> {

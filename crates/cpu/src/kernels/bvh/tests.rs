@@ -55,7 +55,7 @@ fn allowed(cut: Cut, i: usize, j: usize) -> bool {
 }
 
 /// Every search over sorted rows, against the loop over all pairs.
-fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Cloud; 2])) {
+fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Bvh; 2])) {
     for measure in measures() {
         let d = measure.terms;
         let kinds = [(0, Cut::All), (1, Cut::Others), (1, Cut::Above), (2, Cut::From), (3, Cut::Above), (4, Cut::All)];
@@ -66,11 +66,11 @@ fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Cloud; 2])) {
             let y = if cut == Cut::All { rows(kind, 600, d, 11) } else { x.clone() };
             // Names that are not the places.
             let names = |len: usize| (0..len as u32).rev().collect::<Vec<u32>>();
-            let cloud = |v: &[f64]| {
+            let bvh = |v: &[f64]| {
                 let len = v.len() / d;
-                Cloud::new(&measure, &names(len), |name, k| v[(len - 1 - name as usize) * d + k]).unwrap()
+                Bvh::new(&measure, &names(len), |name, k| v[(len - 1 - name as usize) * d + k]).unwrap()
             };
-            let (cx, cy) = (cloud(&x), cloud(&y));
+            let (cx, cy) = (bvh(&x), bvh(&y));
             for isa in Isa::available() {
                 check(isa, &measure, cut, [&x, &y], [&cx, &cy]);
             }
@@ -145,13 +145,13 @@ fn a_search_that_is_refused_stops() {
     let measure = Measure { norm: Norm::Squares, terms: 2, periods: None };
     let v = rows(2, 400, 2, 3);
     let names: Vec<u32> = (0..400).collect();
-    let cloud = Cloud::new(&measure, &names, |name, k| v[name as usize * 2 + k]).unwrap();
+    let bvh = Bvh::new(&measure, &names, |name, k| v[name as usize * 2 + k]).unwrap();
     let mut calls = 0;
     let take = |_: usize, _: &[u32]| {
         calls += 1;
         Err("full")
     };
-    let (x, y) = (&cloud, &cloud);
+    let (x, y) = (&bvh, &bvh);
     let search = Within { x, y, measure: &measure, rows: 0..400, cols: 0..400, cut: Cut::All, limit: 1.0, take };
     assert_eq!(f64::dispatch(Isa::detect(), search), Err("full"));
     assert_eq!(calls, 1);
@@ -161,8 +161,8 @@ fn a_search_that_is_refused_stops() {
 fn coordinates_that_are_not_finite_are_refused() {
     let measure = Measure { norm: Norm::Squares, terms: 1, periods: None };
     for bad in [f64::NAN, f64::INFINITY] {
-        assert!(Cloud::new(&measure, &[0, 1], |name, _| if name == 1 { bad } else { 0.0 }).is_none());
+        assert!(Bvh::new(&measure, &[0, 1], |name, _| if name == 1 { bad } else { 0.0 }).is_none());
     }
     let boxed = Measure { periods: Some([1e-200; MOST]), ..measure };
-    assert!(Cloud::new(&boxed, &[0], |_, _| 1.0).is_none());
+    assert!(Bvh::new(&boxed, &[0], |_, _| 1.0).is_none());
 }

@@ -1,7 +1,7 @@
 //! Periodic boxes: what they are, how they are written down, and the minimum-image difference.
 //!
 //! Everything is in the unit of the coordinates; angles are in degrees. A space without a box is simply a
-//! space without a [`Cell`].
+//! space without a [`PeriodicBox`].
 
 mod image;
 mod reduce;
@@ -26,7 +26,7 @@ const FORMS: &str =
 /// components of three lattice vectors.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
-pub struct Cell {
+pub struct PeriodicBox {
     given: Vec<f64>,
     dims: usize,
     vectors: [V; 3],
@@ -39,7 +39,7 @@ pub struct Cell {
 /// What is wrong with a list of numbers: which of them, and how.
 struct Flaw(Range<usize>, String);
 
-impl Cell {
+impl PeriodicBox {
     /// A box of one to three dimensions with right angles and these edge lengths along the axes.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Cell {
         let reduced = if given.len() > 3 { reduce::minkowski(&vectors) } else { Some(vectors) };
         let reduced = reduced.ok_or_else(|| Flaw(all, "the lattice of the box cannot be reduced".into()))?;
         let image = if given.len() > 3 { Image::new(reduced) } else { Image::orthorhombic(given) };
-        Ok(Cell { given: given.to_vec(), dims, vectors, reduced, lengths, volume: content(&reduced), image })
+        Ok(PeriodicBox { given: given.to_vec(), dims, vectors, reduced, lengths, volume: content(&reduced), image })
     }
     /// Number of periodic dimensions, 1 to 3.
     pub fn dims(&self) -> usize {
@@ -160,7 +160,7 @@ impl Cell {
     /// of `delta` (zeros have either sign), so that r² is the same in bits both ways round. NaN and infinite components
     /// give NaN.
     ///
-    /// Components beyond [`Cell::dims`] are not periodic and stay. A box with right angles serves shorter rows too; an
+    /// Components beyond [`PeriodicBox::dims`] are not periodic and stay. A box with right angles serves shorter rows too; an
     /// oblique one leaves them as they are.
     #[inline]
     pub fn minimum_image(&self, delta: &mut [f64]) {
@@ -177,7 +177,7 @@ impl Cell {
     }
 }
 
-impl TryFrom<Vec<f64>> for Cell {
+impl TryFrom<Vec<f64>> for PeriodicBox {
     type Error = Error;
     /// One to three lengths, three lengths and three angles, or nine components of vectors.
     fn try_from(numbers: Vec<f64>) -> Result<Self> {
@@ -189,8 +189,8 @@ impl TryFrom<Vec<f64>> for Cell {
     }
 }
 
-impl From<Cell> for Vec<f64> {
-    fn from(cell: Cell) -> Self {
+impl From<PeriodicBox> for Vec<f64> {
+    fn from(cell: PeriodicBox) -> Self {
         cell.given
     }
 }

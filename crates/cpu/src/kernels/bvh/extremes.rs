@@ -3,7 +3,7 @@
 
 use super::measure::{Extent, by_form, least, most, slacks, values};
 use super::within::Found;
-use super::{Cloud, Cut, FAN, LEAF, Measure, live, meets};
+use super::{Bvh, Cut, FAN, LEAF, Measure, live, meets};
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,9 +55,9 @@ impl Ends {
 /// A search for one of the extremes.
 pub struct Extremes<'a> {
     /// Sorted rows.
-    pub x: &'a Cloud,
+    pub x: &'a Bvh,
     /// Sorted columns.
-    pub y: &'a Cloud,
+    pub y: &'a Bvh,
     /// The value of a pair.
     pub measure: &'a Measure,
     /// Rows to look at.
@@ -252,7 +252,7 @@ impl Sample<'_> {
     }
     /// Every row with the one behind it.
     #[inline(always)]
-    fn neighbours<S: Lanes<f64>, const D: usize, const F: u8>(&self, s: S, x: &Cloud) -> u64 {
+    fn neighbours<S: Lanes<f64>, const D: usize, const F: u8>(&self, s: S, x: &Bvh) -> u64 {
         let lengths = self.0.measure.lengths::<S, D>(s);
         let mut ends = [s.splat(f64::INFINITY), s.splat(-1.0)];
         for first in (0..x.len - 1).step_by(S::N) {
@@ -271,8 +271,8 @@ impl Sample<'_> {
     fn row<S: Lanes<f64>, const D: usize, const F: u8>(
         &self,
         s: S,
-        (x, row): (&Cloud, usize),
-        y: &Cloud,
+        (x, row): (&Bvh, usize),
+        y: &Bvh,
         but: Option<usize>,
     ) -> usize {
         let lengths = self.0.measure.lengths::<S, D>(s);

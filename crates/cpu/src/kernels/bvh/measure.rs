@@ -1,6 +1,6 @@
 //! Values of vectors of pairs, and least values of boxes.
 
-use super::{Cloud, Level, Measure, Norm};
+use super::{Bvh, Level, Measure, Norm};
 use crate::simd::Lanes;
 
 /// Forms of a measure, chosen outside of all loops.
@@ -68,14 +68,14 @@ fn difference<S: Lanes<f64>, const F: u8>(s: S, x: S::V, y: S::V, length: S::V) 
 #[inline(always)]
 pub(super) unsafe fn values<S: Lanes<f64>, const D: usize, const F: u8>(
     s: S,
-    cloud: &Cloud,
+    bvh: &Bvh,
     x: &[S::V; D],
     lengths: &[S::V; D],
     first: usize,
 ) -> S::V {
     let d = std::array::from_fn(|k| {
         // SAFETY: the caller promises the places; a column has `stride` of them.
-        let y = unsafe { s.load(cloud.columns.as_ptr().add(k * cloud.stride + first)) };
+        let y = unsafe { s.load(bvh.columns.as_ptr().add(k * bvh.stride + first)) };
         difference::<S, F>(s, x[k], y, lengths[k])
     });
     value::<S, D, F>(s, d)
@@ -96,11 +96,11 @@ impl<V: Copy, const D: usize> Extent<V, D> {
     }
 }
 
-/// What the images of a cloud's points may err by, in all lanes.
+/// What the images of a bounding volume hierarchy's points may err by, in all lanes.
 #[inline(always)]
-pub(super) fn slacks<S: Lanes<f64>, const D: usize>(s: S, measure: &Measure, cloud: &Cloud) -> [S::V; D] {
+pub(super) fn slacks<S: Lanes<f64>, const D: usize>(s: S, measure: &Measure, bvh: &Bvh) -> [S::V; D] {
     let lengths = measure.periods.unwrap_or_default();
-    std::array::from_fn(|k| s.splat(super::slack(cloud.most, lengths[k])))
+    std::array::from_fn(|k| s.splat(super::slack(bvh.most, lengths[k])))
 }
 
 /// At most the value of any pair of points of `mine` and of the boxes from `at` on.

@@ -1,7 +1,7 @@
-//! Neighbours and pairs within a distance, by clouds.
+//! Neighbours and pairs within a distance, by bounding volume hierarchies.
 
 use super::sorted::{Orders, Sorted};
-use crate::kernels::cloud::{Cloud, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
+use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::zips;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
 use zipfold_core::fold::{ExtremesState, Fold, NearestState, Select, SelectState, State, Tally};
-use zipfold_core::{Cells, Error, Job, Result, Side, Space};
+use zipfold_core::{Domain, Error, Job, Result, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::search::{Question, Search};
@@ -19,17 +19,17 @@ use zipfold_plan::{Plan, Tile, prune, tiles};
 /// Rows between two looks whether to stop.
 const STEP: usize = 256;
 
-/// A job whose answer clouds give.
+/// A job whose answer hierarchies give.
 #[derive(Debug)]
-pub struct Nearby<'j> {
+pub struct RangeSearch<'j> {
     job: &'j Job,
     orders: Orders,
     question: Question,
     measure: Measure,
     isa: Isa,
-    x: Cloud,
+    x: Bvh,
     /// Where y is another input, or other coordinates of the same.
-    y: Option<Cloud>,
+    y: Option<Bvh>,
     cut: Cut,
     space: Space,
     /// The extremes that all threads have found.
@@ -38,7 +38,7 @@ pub struct Nearby<'j> {
     sampled: AtomicU64,
 }
 
-impl<'j> Nearby<'j> {
+impl<'j> RangeSearch<'j> {
     /// Sorts the rows of `job`, and boxes their coordinates.
     pub fn load(job: &'j Job, plan: &Plan, search: &Search) -> std::result::Result<Self, Declined> {
         let Sorted { x, y, orders } = Sorted::new(job);
@@ -49,26 +49,26 @@ impl<'j> Nearby<'j> {
         lengths.iter_mut().zip(terms).for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
         let periodic = terms.iter().any(|t| t.period.is_some());
         let measure = Measure { norm: *norm, terms: terms.len(), periods: periodic.then_some(lengths) };
-        let cloud = |side: usize| {
+        let bvh = |side: usize| {
             let (rows, order) = sides[side];
             let at = |name: u32, k: usize| rows.values[name as usize * rows.width + terms[k].coordinates[side]];
-            Cloud::new(&measure, order, at)
+            Bvh::new(&measure, order, at)
         };
         let same = job.y.is_none() && terms.iter().all(|t| t.coordinates[0] == t.coordinates[1]);
         let (x, y) = match same {
-            true => (cloud(0).ok_or(NOT_FINITE)?, None),
+            true => (bvh(0).ok_or(NOT_FINITE)?, None),
             false => {
-                let (x, y) = rayon::join(|| cloud(0), || cloud(1));
+                let (x, y) = rayon::join(|| bvh(0), || bvh(1));
                 (x.ok_or(NOT_FINITE)?, Some(y.ok_or(NOT_FINITE)?))
             }
         };
         let cut = match space.cells {
-            Cells::Cross | Cells::Square => Cut::All,
-            Cells::Triangle => Cut::Above,
-            Cells::Diagonal => Cut::From,
-            Cells::Ordered => Cut::Others,
+            Domain::Cross | Domain::Square => Cut::All,
+            Domain::Triangle => Cut::Above,
+            Domain::Diagonal => Cut::From,
+            Domain::Ordered => Cut::Others,
         };
-        let nearby = Nearby {
+        let range_search = RangeSearch {
             job,
             orders,
             question: *question,
@@ -81,11 +81,11 @@ impl<'j> Nearby<'j> {
             ends: Ends::default(),
             sampled: AtomicU64::new(0),
         };
-        if nearby.question == Question::Extremes {
-            let sample = Sample(nearby.extreme(false, 0..0, 0..0));
-            nearby.sampled.store(f64::dispatch(isa, sample), Ordering::Relaxed);
+        if range_search.question == Question::Extremes {
+            let sample = Sample(range_search.extreme(false, 0..0, 0..0));
+            range_search.sampled.store(f64::dispatch(isa, sample), Ordering::Relaxed);
         }
-        Ok(nearby)
+        Ok(range_search)
     }
     fn extreme(&self, largest: bool, rows: Range<usize>, cols: Range<usize>) -> Extremes<'_> {
         Extremes {
@@ -99,7 +99,7 @@ impl<'j> Nearby<'j> {
             ends: &self.ends,
         }
     }
-    fn other(&self) -> &Cloud {
+    fn other(&self) -> &Bvh {
         self.y.as_ref().unwrap_or(&self.x)
     }
     /// Cells of some rows that were evaluated, each once.
@@ -144,13 +144,13 @@ impl<'j> Nearby<'j> {
     }
 }
 
-impl Executor for Nearby<'_> {
+impl Executor for RangeSearch<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let rows = tiles::rows(tiles);
         let mut tally = Tally::default();
         let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
         let mut part = match &self.job.folds[0] {
-            Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_half(), order)),
+            Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_triangular(), order)),
             Fold::Extremes(_) => Part::Ends,
             _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
         };

@@ -1,4 +1,4 @@
-//! Clouds: sorted points of one to four coordinates under a small hierarchy of boxes, for neighbours and pairs within a
+//! Bounding volume hierarchies: sorted points of one to four coordinates under a small hierarchy of boxes, for neighbours and pairs within a
 //! distance.
 //!
 //! Every value is the reference value: f64, terms in ascending order, nothing contracted. A box is left out by the same
@@ -63,7 +63,7 @@ struct Level {
 
 /// Sorted points and their boxes.
 #[derive(Clone, Debug)]
-pub struct Cloud {
+pub struct Bvh {
     len: usize,
     stride: usize,
     /// Coordinates, one column after another, padded to whole leaves and a vector more.
@@ -75,10 +75,10 @@ pub struct Cloud {
     levels: Vec<Level>,
 }
 
-impl Cloud {
+impl Bvh {
     /// Points in the order of `names`, whose coordinate `k` is `at(name, k)`; none if a coordinate is not finite, or is too
     /// large for the box.
-    pub fn new(measure: &Measure, names: &[u32], at: impl Fn(u32, usize) -> f64 + Sync) -> Option<Cloud> {
+    pub fn new(measure: &Measure, names: &[u32], at: impl Fn(u32, usize) -> f64 + Sync) -> Option<Bvh> {
         let stride = names.len().next_multiple_of(LEAF) + LEAF;
         let mut columns = vec![0.0; stride * measure.terms];
         for (k, column) in columns.chunks_exact_mut(stride).enumerate() {
@@ -90,9 +90,9 @@ impl Cloud {
         if !(finite && measure.periods.is_none_or(|lengths| most < LARGE && wide(lengths))) {
             return None;
         }
-        let mut cloud = Cloud { len: names.len(), stride, columns, names: names.to_vec(), most, levels: vec![] };
-        cloud.levels = cloud.boxes(measure);
-        Some(cloud)
+        let mut bvh = Bvh { len: names.len(), stride, columns, names: names.to_vec(), most, levels: vec![] };
+        bvh.levels = bvh.boxes(measure);
+        Some(bvh)
     }
     /// Points.
     pub fn len(&self) -> usize {
@@ -102,7 +102,7 @@ impl Cloud {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Bytes that a cloud of `points` points holds.
+    /// Bytes that a bounding volume hierarchy of `points` points holds.
     pub fn bytes(points: usize, terms: usize) -> usize {
         // Columns, names, and the boxes of all levels.
         points * (terms * 8 + 4) + points.div_ceil(LEAF) * terms * 20 + 4096

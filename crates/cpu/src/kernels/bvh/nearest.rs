@@ -1,7 +1,7 @@
 //! The k nearest of every row: down the boxes, the nearest first, until none can hold a better one.
 
 use super::measure::{Extent, LARGEST, MAGNITUDES, PERIODIC, by_form, least, slacks, values};
-use super::{Cloud, Cut, FAN, LEAF, Measure, live, slack};
+use super::{Bvh, Cut, FAN, LEAF, Measure, live, slack};
 use crate::kernels::top_k::TopK;
 use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
@@ -13,9 +13,9 @@ const DEPTH: usize = 12;
 /// which the next search of this row goes on.
 pub struct Nearest<'a, B, T> {
     /// Sorted rows.
-    pub x: &'a Cloud,
+    pub x: &'a Bvh,
     /// Sorted columns.
-    pub y: &'a Cloud,
+    pub y: &'a Bvh,
     /// The value of a pair.
     pub measure: &'a Measure,
     /// Rows to answer.
