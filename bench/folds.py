@@ -28,6 +28,8 @@ FOLDS = [
     ("10 nearest", ["knn", "-k", "10"]),
     ("histogram of 100 bins", ["hist", "--bins", "100", "--range", "0", "4"]),
     ("row sums (fused)", ["reduce", "--op", "sum"]),
+    ("row medians", ["reduce", "--op", "median"]),
+    ("nine quantiles", ["reduce", "--op", "quantile", "--quantiles", "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"]),
 ]
 
 

@@ -193,7 +193,7 @@ enum Wrap {
 
 impl Image {
     /// `x − y` for every y of `others`, replaced by the shortest image, by component: the bits of
-    /// [`PeriodicBox::minimum_image`](super::Cell::minimum_image). `to` has as many components as the points.
+    /// [`PeriodicBox::minimum_image`](super::PeriodicBox::minimum_image). `to` has as many components as the points.
     #[inline(always)]
     pub fn differences<T, const N: usize>(
         &self,
