@@ -1,7 +1,7 @@
 """Random buckets of the sum-product paper (section 7.2.2): zipfold, opt_einsum and NumPy on the same tables in one run.
 
 usage: python buckets.py PROGRAM [COUNT=60] [SEED=1] [--file BUCKETS.jsonl] [--rows PART.json]      needs numpy and opt_einsum
-PROGRAM is the example `buckets` of crate zipfold-cpu. Prints one JSON object; `--rows` adds the buckets of an earlier run, so that a long list
+PROGRAM is the example `buckets` of crate zipfold-product. Prints one JSON object; `--rows` adds the buckets of an earlier run, so that a long list
 can be taken in short turns. No side's time includes planning: zipfold's `Prepared` and opt_einsum's `contract_expression` are made once a bucket.
 Both take tables of the type in the bucket's own order; zipfold's result lies in the order of its plan and in memory that was written before,
 opt_einsum's is a view in the order asked for. Rates are by the paper's count |O| (N m - 1) on all sides; each time is the least of the calls

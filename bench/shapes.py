@@ -1,7 +1,7 @@
 """Contractions of two tables above 10^9 operations by the form of their digits, against the roofline of the same run.
 
 usage: python shapes.py PROGRAM      needs numpy
-PROGRAM is the example `shapes` of crate zipfold-cpu, which says how a form is read. The forms are joins of linkage networks, forward and backward, and those
+PROGRAM is the example `shapes` of crate zipfold-product, which says how a form is read. The forms are joins of linkage networks, forward and backward, and those
 of contractions.py. The roofline is max(operations / P, bytes / M), f64, every table moved once; P is the rate of NumPy's dgemm and M that of a copy on all
 cores, both measured before and after the forms (the larger counts). Results go to memory that was written before. Prints one JSON object.
 """

@@ -4,8 +4,8 @@ use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::core::factor::Network;
 use zipfold::core::figures;
-use zipfold::plan::product::slice::join_times;
-use zipfold::plan::product::{Plan, Rates, Reduced, Source};
+use zipfold::product::plan::slice::join_times;
+use zipfold::product::plan::{Plan, Rates, Reduced, Source};
 
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
@@ -96,7 +96,7 @@ fn joins(plan: &Plan) -> Vec<Join> {
     let size = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
     let log2 = |vars: &[usize]| vars.iter().map(size).sum::<f64>();
     let times = join_times(plan, &Rates::default());
-    let of = |(at, n): (usize, &zipfold::plan::product::Node)| match &n.source {
+    let of = |(at, n): (usize, &zipfold::product::plan::Node)| match &n.source {
         Source::Input(_) => None,
         Source::Join(inputs) => Some(Join {
             at,

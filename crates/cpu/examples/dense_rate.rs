@@ -3,7 +3,7 @@
 
 use zipfold_cpu::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use zipfold_cpu::kernels::panels::{PackedA, PackedB};
-use zipfold_cpu::simd::{Element, Isa};
+use zipfold_vector::simd::{Element, Isa};
 
 /// CPU time of this thread, which other programs disturb less than wall time.
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 //! Prints the best of several runs in 10⁹ pairs a second.
 
 use zipfold_cpu::kernels::histogram::{Edges, Frame, Histogram, Pairs, Points};
-use zipfold_cpu::simd::{Element, Isa};
+use zipfold_vector::simd::{Element, Isa};
 
 /// CPU time of this thread, which other programs disturb less than wall time.
 #[cfg(target_os = "linux")]

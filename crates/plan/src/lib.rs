@@ -31,5 +31,3 @@ pub use overrides::{Family, Overrides};
 pub use plan::Plan;
 pub use strategy::{Evaluator, Strategy};
 pub use tiles::{SPAN, Tile, Tiling};
-
-pub mod product;

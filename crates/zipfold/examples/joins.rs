@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Instant;
 use zipfold::core::factor::{Evidence, Task};
 use zipfold::core::{Budget, Result};
-use zipfold::cpu::product::contract::contract;
-use zipfold::cpu::product::held::Room;
-use zipfold::cpu::product::scaled::Scaled;
-use zipfold::cpu::product::shape::{Digit, Shape};
-use zipfold::cpu::product::{Engine, Fold};
 use zipfold::infer::{Settings, explain};
 use zipfold::io::network::{read_evidence, read_network};
-use zipfold::plan::product::{Pass, Plan, Source};
+use zipfold::product::cpu::contract::contract;
+use zipfold::product::cpu::held::Room;
+use zipfold::product::cpu::scaled::Scaled;
+use zipfold::product::cpu::shape::{Digit, Shape};
+use zipfold::product::cpu::{Engine, Fold};
+use zipfold::product::plan::{Pass, Plan, Source};
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -7,7 +7,7 @@ use zipfold::core::factor::{Evidence, Task};
 use zipfold::core::{Budget, Result};
 use zipfold::infer::{Settings, explain};
 use zipfold::io::network::{read_evidence, read_network};
-use zipfold::plan::product::{Plan, Source};
+use zipfold::product::plan::{Plan, Source};
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use zipfold_core::factor::table::{check_scope, entries};
 use zipfold_core::factor::{Semiring, Var};
 use zipfold_core::{Budget, Error, Result};
-pub use zipfold_cpu::product::Prepared;
-pub use zipfold_cpu::product::scaled::Entries;
-use zipfold_cpu::product::semiring::contract as fold;
-use zipfold_cpu::product::shape::{Shape, offsets};
-use zipfold_cpu::product::{Engine, Fold};
-use zipfold_plan::product::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
+pub use zipfold_product::cpu::Prepared;
+pub use zipfold_product::cpu::scaled::Entries;
+use zipfold_product::cpu::semiring::contract as fold;
+use zipfold_product::cpu::shape::{Shape, offsets};
+use zipfold_product::cpu::{Engine, Fold};
+use zipfold_product::plan::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
 
 /// A table: its scope, and its entries with the last variable of the scope fastest.
 pub type Bare<V> = (Vec<Var>, Vec<V>);

@@ -2,7 +2,7 @@
 //! Estimates from the sizes of the structures, rounded up; a test holds chains of 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
 
 use zipfold_core::factor::Network;
-use zipfold_plan::product::{Pass, Reduced};
+use zipfold_product::plan::{Pass, Reduced};
 
 /// Bytes of a variable, of a table, and of a variable in a scope, while the network is simplified.
 const SIMPLIFIED: [u64; 3] = [160, 200, 32];

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
 use zipfold_core::{Budget, Error, Precision, Reservation, Result};
-use zipfold_cpu::product::{Engine, Fold, Real};
-use zipfold_plan::product::slice::FIXED_BYTES;
-use zipfold_plan::product::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
+use zipfold_product::cpu::{Engine, Fold, Real};
+use zipfold_product::plan::slice::FIXED_BYTES;
+use zipfold_product::plan::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
 
 /// Takes the name of a phase and its predicted seconds.
 type Told = dyn Fn(&str, f64) + Send + Sync;
@@ -472,7 +472,7 @@ impl<'a> Run<'a> {
         for _ in 0..len {
             let at = state.iter().enumerate().try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
             values.push(at.map_or(0.0, |at| Scalar { exponent: sum[at].exponent - top, ..sum[at] }.value()));
-            zipfold_plan::product::reduce::step(&mut state, |i| cards[i]);
+            zipfold_product::plan::reduce::step(&mut state, |i| cards[i]);
         }
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
         Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))

@@ -35,6 +35,7 @@ pub use zipfold_cpu as cpu;
 pub use zipfold_gpu as gpu;
 pub use zipfold_io as io;
 pub use zipfold_plan as plan;
+pub use zipfold_product as product;
 
 pub mod contract;
 pub mod infer;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use zipfold_core::{Blame, Budget, Error, Hash, Result};
-use zipfold_plan::product::{Plan, Scalar, Table};
+use zipfold_product::plan::{Plan, Scalar, Table};
 
 const MAGIC: &[u8; 8] = b"ZFSLICE\x02";
 

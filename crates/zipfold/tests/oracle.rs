@@ -2,7 +2,7 @@
 
 use zipfold::infer::{Settings, infer};
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Oracle, Task};
-use zipfold_plan::product::random::Random;
+use zipfold_product::plan::random::Random;
 
 /// A random network of up to `most` variables whose configurations can be enumerated.
 fn network(random: &mut Random, most: usize, binary: bool) -> Network {

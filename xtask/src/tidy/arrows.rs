@@ -1,17 +1,19 @@
 //! Dependencies between the crates point one way:
-//! `core ← plan ← {cpu, gpu} ← zipfold ← {cli, python}` and `core ← io ← zipfold`.
+//! `core ← plan ← {cpu, gpu} ← zipfold ← {cli, python}`, `core ← {io, product} ← zipfold` and `vector ← {cpu, product}`.
 
 use crate::Violation;
 use crate::tree::File;
 
 /// What each crate may use of the others. Crates absent here (testkit, xtask, bench, fuzz) may use anything.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("zipfold-core", &[]),
     ("zipfold-plan", &["zipfold-core"]),
-    ("zipfold-cpu", &["zipfold-core", "zipfold-plan"]),
+    ("zipfold-vector", &[]),
+    ("zipfold-cpu", &["zipfold-core", "zipfold-plan", "zipfold-vector"]),
+    ("zipfold-product", &["zipfold-core", "zipfold-vector"]),
     ("zipfold-gpu", &["zipfold-core", "zipfold-plan"]),
     ("zipfold-io", &["zipfold-core"]),
-    ("zipfold", &["zipfold-core", "zipfold-plan", "zipfold-cpu", "zipfold-gpu", "zipfold-io"]),
+    ("zipfold", &["zipfold-core", "zipfold-plan", "zipfold-cpu", "zipfold-product", "zipfold-gpu", "zipfold-io"]),
     ("zipfold-cli", &["zipfold"]),
     ("zipfold-python", &["zipfold"]),
 ];

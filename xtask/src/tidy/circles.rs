@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEFT: &[(&str, usize)] = &[
     ("crates/cli", 12),
     ("crates/core", 14),
-    ("crates/cpu", 20),
+    ("crates/cpu", 12),
     ("crates/gpu", 9),
-    ("crates/plan", 6),
+    ("crates/product", 14),
     ("crates/zipfold", 5),
 ];
 

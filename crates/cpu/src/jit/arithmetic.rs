@@ -3,10 +3,10 @@
 use super::ir::{Arg, Compare, Op, V};
 use super::steps::multiplied;
 use super::tile::{Tile, Val};
-use crate::kernels::math::SINGLE;
 use crate::pairs::program::{self, Inst, Src};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::{Binary, Unary};
+use zipfold_vector::math::SINGLE;
 
 impl Tile<'_> {
     /// The value of an instruction for the current instance.

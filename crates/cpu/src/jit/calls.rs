@@ -2,11 +2,11 @@
 //! evaluator in double precision; in single precision exponentials and logarithms are those of the lanes.
 
 use crate::pairs::lanes::Real;
-use crate::simd::Isa;
 use zipfold_core::number::function::{self, Visit};
 use zipfold_core::number::{self, Power};
 use zipfold_core::pair::eval;
 use zipfold_core::pair::tree::Unary;
+use zipfold_vector::simd::Isa;
 
 /// A function of every number. No closure: long ones are compiled apart, without the instruction set of the caller.
 macro_rules! each {

@@ -3,13 +3,13 @@
 use super::ir::{self, Geometry, Head};
 use super::steps::{self, Target};
 use super::{Operands, Results, calls, encode, lanes, memory, registers, tile};
-use crate::memory::Block;
 use crate::pairs::lanes::Real;
 use crate::pairs::program::Program;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::Isa;
+use zipfold_vector::memory::Block;
 
 /// A compiled formula.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 //!
 //! A count is an integer, so it is the sum that the formula asks for in bits, whatever the order of its terms.
 
-use crate::simd::{Element, Isa};
 use std::ops::Range;
+use zipfold_vector::simd::{Element, Isa};
 
 /// Columns that are counted side by side.
 const PANEL: usize = 16;

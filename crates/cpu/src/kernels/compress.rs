@@ -1,6 +1,6 @@
 //! Indices of the cells of a row that meet a predicate, appended to pages that grow without copying.
 
-use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
 /// Indices in a page.
 pub const PAGE: usize = 1 << 14;

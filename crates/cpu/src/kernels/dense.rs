@@ -5,8 +5,8 @@
 //! ascending order in `f64` without contraction, so that its bits are those of the plain loop.
 
 use super::panels::{A_ROWS, PackedA, PackedB};
-use crate::simd::{Element, Isa, Kernel, Lanes};
 use std::ops::Range;
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 pub(super) mod step;
 #[cfg(test)]

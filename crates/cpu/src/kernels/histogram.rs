@@ -23,7 +23,6 @@ pub use points::{Frame, Points};
 pub use strips::{Binning, Span, Strip};
 pub use sums::{BEHIND, Terms};
 
-use crate::simd::Isa;
 use binner::Binner;
 use points::Near;
 use std::marker::PhantomData;
@@ -31,6 +30,7 @@ use std::ops::Range;
 use strips::Form;
 use sums::Sums;
 use sweep::{Counting, Drain, Queue, Queueing, Sweep};
+use zipfold_vector::simd::Isa;
 
 /// Private copies of the bins: neighbouring increments never meet in one counter.
 pub const COPIES: usize = 8;

@@ -5,7 +5,6 @@ pub mod bvh;
 pub mod compress;
 pub mod dense;
 pub mod histogram;
-pub mod math;
 pub mod panels;
 pub mod screen;
 pub mod top_k;

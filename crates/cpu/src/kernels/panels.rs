@@ -1,9 +1,9 @@
 //! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
 
-use crate::memory::Block;
-use crate::prefetch::nearest;
-use crate::simd::Element;
 use rayon::prelude::*;
+use zipfold_vector::memory::Block;
+use zipfold_vector::prefetch::nearest;
+use zipfold_vector::simd::Element;
 
 /// Rows of a panel of the left operand; each of its values is broadcast.
 pub const A_ROWS: usize = 8;

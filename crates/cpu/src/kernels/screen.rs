@@ -3,7 +3,7 @@
 
 use super::dense::step::Step;
 use super::dense::{ZipReduce, by_form};
-use crate::simd::{Element, Isa, Kernel, Lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 /// Lanes of a strip of columns.
 pub const STRIP: usize = 8;

@@ -1,7 +1,7 @@
 //! The k smallest values of a row: by value, then index, NaN last.
 
-use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 use std::cmp::Ordering;
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
 /// Entries up to which every candidate is inserted at once; beyond, candidates gather and are selected in bulk.
 const INSERTED: usize = 32;

@@ -2,12 +2,12 @@
 //! runs are disjoint; whole lines of long results are stored past the caches.
 
 use super::store::{LINE, LONG, LONGEST, stream, streams};
-use crate::memory::large_pages;
 use std::alloc::Layout;
 use std::fmt::Debug;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use zipfold_vector::memory::large_pages;
 
 /// Numbers that have an atomic of their size.
 pub trait Shared: Copy {

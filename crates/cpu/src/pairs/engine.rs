@@ -9,7 +9,6 @@ use super::sums;
 use super::vm::{Scratch, Vm};
 use super::zips::{self, Element, Zips};
 use crate::jit::{self, Code, Results};
-use crate::simd::Kernel;
 use std::collections::HashMap;
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
@@ -20,6 +19,7 @@ use zipfold_core::{Domain, Job, Result, Side};
 use zipfold_plan::executor::{Declined, Executor, Folded, Sink, Stop};
 use zipfold_plan::tiles::credited;
 use zipfold_plan::{Order, Plan, Tile};
+use zipfold_vector::simd::Kernel;
 
 /// All pairs of a job, block by block: rows hoisted, program compiled.
 #[derive(Debug)]
@@ -445,10 +445,10 @@ struct Absorb<'a, 'l, T> {
     lent: Lent<'a>,
 }
 
-impl<T: Real + crate::simd::Element> Kernel<T> for Absorb<'_, '_, T> {
+impl<T: Real + zipfold_vector::simd::Element> Kernel<T> for Absorb<'_, '_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<S: crate::simd::Lanes<T>>(self, _: S) {
+    fn run<S: zipfold_vector::simd::Lanes<T>>(self, _: S) {
         self.fold.absorb(self.state, &self.line, self.lent);
     }
 }
@@ -469,10 +469,10 @@ struct Beyond<'a, T> {
     limit: f64,
 }
 
-impl<T: Real + crate::simd::Element> Kernel<T> for Beyond<'_, T> {
+impl<T: Real + zipfold_vector::simd::Element> Kernel<T> for Beyond<'_, T> {
     type Output = u128;
     #[inline(always)]
-    fn run<S: crate::simd::Lanes<T>>(self, _: S) -> u128 {
+    fn run<S: zipfold_vector::simd::Lanes<T>>(self, _: S) -> u128 {
         let mut beyond = [0u8; BLOCK];
         let lanes = self.lanes;
         for (b, v) in beyond[lanes.clone()].iter_mut().zip(&self.values[lanes]) {
@@ -493,10 +493,10 @@ struct AnyNan<'a, T> {
     lanes: Range<usize>,
 }
 
-impl<T: Real + crate::simd::Element> Kernel<T> for AnyNan<'_, T> {
+impl<T: Real + zipfold_vector::simd::Element> Kernel<T> for AnyNan<'_, T> {
     type Output = bool;
     #[inline(always)]
-    fn run<S: crate::simd::Lanes<T>>(self, _: S) -> bool {
+    fn run<S: zipfold_vector::simd::Lanes<T>>(self, _: S) -> bool {
         self.values.iter().any(|v| any_nan(v, &self.lanes))
     }
 }

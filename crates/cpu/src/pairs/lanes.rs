@@ -1,8 +1,6 @@
 //! Loops over the lanes of a block, written so that the compiler vectorises them for the instruction set of the caller.
 //! They never contract, so f64 lanes have the bits of the reference value.
 
-use crate::kernels::math;
-use crate::simd::Isa;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
@@ -11,13 +9,23 @@ use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
 use zipfold_core::{Buffer, Elements};
+use zipfold_vector::math;
+use zipfold_vector::simd::Isa;
 
 /// Lanes of a register: one block of columns.
 pub type Lanes<T> = [T; BLOCK];
 
 /// The component type of an evaluator.
 pub trait Real:
-    function::Number + crate::memory::Plain + Send + Sync + Default + PartialOrd + Value + std::fmt::Debug + 'static
+    function::Number
+    + zipfold_vector::memory::Plain
+    + Send
+    + Sync
+    + Default
+    + PartialOrd
+    + Value
+    + std::fmt::Debug
+    + 'static
 {
     /// The number of these bits (the lower ones).
     fn of_bits(bits: u64) -> Self;

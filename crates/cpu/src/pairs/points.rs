@@ -5,13 +5,13 @@ use super::zips;
 use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
 };
-use crate::simd;
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job, Result, Table};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
+use zipfold_vector::simd;
 
 /// A job that the points family answers.
 #[derive(Debug)]

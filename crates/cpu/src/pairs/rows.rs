@@ -1,12 +1,12 @@
 //! Hoisted rows: x row-major, y in blocks of [`BLOCK`] columns: strips of lanes, component-major.
 
 use super::lanes::{Lanes, Real};
-use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Buffer, Side, Table};
+use zipfold_vector::memory::Block;
 
 /// Rows as hoisted, or the very elements of the table where hoisting would copy them.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use super::zips;
 use crate::kernels::dense::{SLICE, ZipReduce, zip_reduce_block};
 use crate::kernels::panels::{PackedA, PackedB};
 use crate::kernels::screen::{Found, STRIP, exact, meets};
-use crate::simd::Isa;
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::RowState;
@@ -21,6 +20,7 @@ use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::screen::{Form, Limit, Question};
 use zipfold_plan::{Order, Plan, Tile, tiles};
+use zipfold_vector::simd::Isa;
 
 /// Beyond this a sum of powers of three of differences might leave single precision.
 const LARGEST: f64 = 1e10;

@@ -5,10 +5,10 @@
 
 use super::zips::Dense;
 use crate::jit::SUM;
-use crate::simd::{Isa, Kernel, Lanes};
 use zipfold_core::Job;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
 use zipfold_plan::SPAN;
+use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// Numbers in the lanes of a sum.
 pub const fn lanes<T>() -> usize {

@@ -6,7 +6,6 @@ use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
 use super::rows::Rows;
 use super::sums;
 use crate::jit::{self, Code};
-use crate::memory::Block;
 use std::ops::Range;
 use std::sync::Arc;
 use zipfold_core::PeriodicBox;
@@ -15,6 +14,7 @@ use zipfold_core::pair::eval::bound;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::space::periodic_box::Others;
 use zipfold_plan::Isa;
+use zipfold_vector::memory::Block;
 
 /// Registers and results of one thread.
 #[derive(Debug)]

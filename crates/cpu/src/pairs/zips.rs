@@ -7,19 +7,19 @@ use super::rows::Rows;
 use crate::kernels::bits::{BitRows, Count, count_block};
 use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use crate::kernels::panels::{A_ROWS, Packed, PackedA, PackedB, Strips, pack_strips};
-use crate::memory::Block;
-use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{GROUP, Hoister, Lowered, ZipForm};
 use zipfold_core::{Job, Side as Of, Table};
 use zipfold_plan::executor::Number;
+use zipfold_vector::memory::Block;
+use zipfold_vector::simd::Isa;
 
 /// Components from which packing and blocking pay.
 pub use zipfold_plan::screen::LONG as WORTH;
 
 /// Element types with dense kernels.
-pub trait Dense: Real + crate::simd::Element {
+pub trait Dense: Real + zipfold_vector::simd::Element {
     /// Σ zip over a block of cells: f32 with contraction in slices, f64 to the bits of the reference.
     fn zip_block(
         isa: Isa,

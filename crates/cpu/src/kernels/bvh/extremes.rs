@@ -4,9 +4,9 @@
 use super::measure::{Extent, by_form, least, most, slacks, values};
 use super::within::Found;
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, meets};
-use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 
 /// Rows that look for leaves together.
 const GROUP: usize = 16;

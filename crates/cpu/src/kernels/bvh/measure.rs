@@ -1,7 +1,7 @@
 //! Values of vectors of pairs, and least values of boxes.
 
 use super::{Bvh, Level, Measure, Norm};
-use crate::simd::Lanes;
+use zipfold_vector::simd::Lanes;
 
 /// Forms of a measure, chosen outside of all loops.
 pub(super) const SQUARES: u8 = 0;

@@ -3,8 +3,8 @@
 use super::measure::{Extent, LARGEST, MAGNITUDES, PERIODIC, by_form, least, slacks, values};
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, slack};
 use crate::kernels::top_k::TopK;
-use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
+use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 
 /// Levels that a hierarchy may have: FAN¹² boxes are more than addresses.
 const DEPTH: usize = 12;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::kernels::top_k::TopK;
-use crate::simd::{Element, Isa};
+use zipfold_vector::simd::{Element, Isa};
 
 fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {
     let mut sum = 0.0;

@@ -2,8 +2,8 @@
 
 use super::measure::{Extent, by_form, least, slacks, values};
 use super::{Bvh, Cut, FAN, LEAF, Level, Measure, live, meets};
-use crate::simd::{Kernel, Lanes, first_lanes};
 use std::ops::Range;
+use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 
 /// Rows that look for leaves together.
 const GROUP: usize = 16;

@@ -1,6 +1,6 @@
 //! One application of zip and reduce to a vector of cells.
 
-use crate::simd::{Element, Lanes};
+use zipfold_vector::simd::{Element, Lanes};
 
 /// acc ⊕ zip(x, y) for a number x at `x` and lanes y. Differences may have either sign. `one` is a vector of ones that the
 /// compiler cannot see through, for `Lanes::sub_on_mul`.

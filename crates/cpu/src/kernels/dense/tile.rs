@@ -2,8 +2,8 @@
 
 use super::step::Step;
 use crate::kernels::panels::A_ROWS;
-use crate::simd::{Element, Lanes};
 use core::hint::black_box;
+use zipfold_vector::simd::{Element, Lanes};
 
 /// Where the sums of a tile go.
 #[derive(Clone, Copy)]

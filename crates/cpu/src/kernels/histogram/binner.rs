@@ -1,7 +1,7 @@
 //! What a loop over pairs asks of bins.
 
 use super::points::Near;
-use crate::simd::Lanes;
+use zipfold_vector::simd::Lanes;
 
 /// What turns vectors of r² into counters.
 pub(super) trait Binner<T: Near> {

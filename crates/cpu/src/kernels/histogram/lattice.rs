@@ -7,8 +7,8 @@
 //! unit of length is h₁, so that the multiples of b₁ are whole numbers.
 
 use super::points::Near;
-use crate::simd::Lanes;
 use zipfold_core::space::periodic_box::{Oblique, dot, minus};
+use zipfold_vector::simd::Lanes;
 
 /// The lattice of an oblique box in the frame of its Gram–Schmidt vectors.
 #[derive(Clone, Debug, PartialEq)]

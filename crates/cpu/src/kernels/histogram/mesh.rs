@@ -8,10 +8,10 @@
 
 use super::points::{Frame, GAP, Near, Points, Space};
 use super::strips::{Span, Strip};
-use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::slices::split;
+use zipfold_vector::memory::Block;
 
 /// Rows that a thread takes at a time.
 const CHUNK: usize = 4096;

@@ -1,13 +1,13 @@
 //! Points as columns: the exact coordinates, and near ones in `f32` with a bound of their error.
 
 use super::lattice::Lattice;
-use crate::memory::Block;
-use crate::prefetch::nearest;
-use crate::simd::Element;
 use rayon::prelude::*;
 use std::sync::Arc;
 use zipfold_core::number::round_even;
 use zipfold_core::space::periodic_box::Oblique;
+use zipfold_vector::memory::Block;
+use zipfold_vector::prefetch::nearest;
+use zipfold_vector::simd::Element;
 
 /// A place without a point: NaN, and far from all points in the near coordinates.
 pub(super) const GAP: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! Sums by bin beside the counts: products of weights, and values. Terms are whole numbers of a small unit, so that sums are
 //! exact and the same in every order, as those of [`zipfold_core::fold::HistogramState`].
 
-use crate::simd::{Isa, Kernel, Lanes};
 use zipfold_core::fold::Scale;
+use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// What is summed for the pairs of two sets of points.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl<'w> Sums<'w> {
     /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left by `shift`. Sums of slots that
     /// are no bins hold anything.
     pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
-        use crate::simd::Element;
+        use zipfold_vector::simd::Element;
         let scale = if values { self.terms.value_scale } else { self.terms.weight_scale };
         if !scale.is_plain() {
             let totals = &mut self.totals[usize::from(values)];

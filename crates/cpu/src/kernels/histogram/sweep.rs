@@ -5,9 +5,9 @@ use super::lattice;
 use super::points::{Near, Space};
 use super::uniform::all;
 use super::{CHUNK, Histogram, Pairs, Span, Work};
-use crate::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 use std::marker::PhantomData;
 use std::ops::Range;
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
 /// One sweep over `work`.
 pub(super) struct Sweep<'a, T, V> {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::simd::Element;
 use zipfold_core::space::PeriodicBox;
 use zipfold_core::space::periodic_box::Image;
+use zipfold_vector::simd::Element;
 
 struct Lcg(u64);
 

@@ -3,7 +3,7 @@
 use super::binner::Binner;
 use super::edges::Uniform;
 use super::points::{Near, Points};
-use crate::simd::Lanes;
+use zipfold_vector::simd::Lanes;
 
 /// t = r · scale + offset, so that slot i (see [`super::Edges::slot`]) is i ≤ t < i + 1 up to an error of half `band`, by
 /// which t is too large: it is decided unless its fraction is below `band`.
@@ -79,5 +79,5 @@ impl<T: Near> Binner<T> for Scale<T> {
 /// The bits of all lanes.
 #[inline(always)]
 pub(super) fn all<T: Near, S: Lanes<T>>() -> u32 {
-    crate::simd::first_lanes(S::N)
+    zipfold_vector::simd::first_lanes(S::N)
 }

@@ -4,13 +4,13 @@
 use super::near::{BLOCKS, Near, ROWS};
 use crate::pairs::vm::{Scratch, Vm};
 use crate::pairs::zips;
-use crate::simd::{Element, Kernel, Lanes};
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Histogram, HistogramState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Error, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::executor::{Folded, Stop};
+use zipfold_vector::simd::{Element, Kernel, Lanes};
 
 /// Values of a root from `lo` to `hi` count.
 #[derive(Clone, Copy, Debug)]

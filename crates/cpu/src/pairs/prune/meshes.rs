@@ -2,15 +2,15 @@
 
 use super::tree::Hoisted;
 use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
-use crate::memory::Block;
 use crate::pairs::points::{Distances, NOT_FINITE, frame};
 use crate::pairs::zips;
-use crate::simd::Isa;
 use zipfold_core::fold::{Fold, HistogramState, State, Tally};
 use zipfold_core::{Domain, Error, Job, Result, Side};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
+use zipfold_vector::memory::Block;
+use zipfold_vector::simd::Isa;
 
 /// A histogram of distances whose points lie in a mesh.
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Samp
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::zips;
-use crate::simd::{Element, Isa};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
@@ -15,6 +14,7 @@ use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::search::{Question, Search};
 use zipfold_plan::{Plan, Tile, prune, tiles};
+use zipfold_vector::simd::{Element, Isa};
 
 /// Rows between two looks whether to stop.
 const STEP: usize = 256;

@@ -6,7 +6,6 @@ use crate::kernels::histogram::Counts;
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
-use crate::simd::Isa;
 use std::ops::Range;
 use zipfold_core::Job;
 use zipfold_core::fold::rows::Along;
@@ -14,6 +13,7 @@ use zipfold_core::fold::{
     ExtremesState, Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState, Select, SelectKind,
     SelectState, State, TopState,
 };
+use zipfold_vector::simd::Isa;
 
 use super::verdict::{Whole, wants_largest};
 

@@ -1,12 +1,12 @@
 //! Rows along a space-filling curve, and a small hierarchy of bounding boxes over them.
 
-use crate::memory::Block;
 use rayon::prelude::*;
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Node;
 use zipfold_core::space::curve::{self, Coordinates};
 use zipfold_core::{Side, Table};
+use zipfold_vector::memory::Block;
 
 /// Rows that one thread hoists at a time.
 const CHUNK: usize = 2048;

@@ -2,7 +2,7 @@
 
 use super::real::Real;
 #[cfg(target_arch = "x86_64")]
-use crate::prefetch;
+use zipfold_vector::prefetch;
 
 /// Most lanes of a vector.
 pub const MOST: usize = 16;

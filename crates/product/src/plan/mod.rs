@@ -1,4 +1,5 @@
 //! The planner of sum-product problems: simplify, order, fit.
+#![forbid(unsafe_code)]
 
 pub mod absorb;
 pub mod anneal;

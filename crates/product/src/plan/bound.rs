@@ -95,7 +95,7 @@ impl Minor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::product::forest::Forest;
+    use crate::plan::forest::Forest;
 
     fn bound(cards: &[usize], scopes: Vec<Vec<usize>>) -> f64 {
         let nodes: Vec<usize> = (0..scopes.len()).collect();

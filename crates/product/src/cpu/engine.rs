@@ -6,9 +6,9 @@ use super::held::Room;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
+use crate::plan::random::Random;
+use crate::plan::{Pass, Plan, Scalar, Source, Table};
 use zipfold_core::{Blame, Budget, Reservation, Result};
-use zipfold_plan::product::random::Random;
-use zipfold_plan::product::{Pass, Plan, Scalar, Source, Table};
 
 /// A plan with its tables.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
         for _ in 0..len {
             let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
             out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));
-            zipfold_plan::product::reduce::step(&mut state, |i| forward.cards[scope[i]]);
+            crate::plan::reduce::step(&mut state, |i| forward.cards[scope[i]]);
         }
         Ok((scope, out))
     }

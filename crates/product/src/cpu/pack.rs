@@ -1,8 +1,8 @@
 //! Packing of matrix panels: entries at any offsets, depth slowest within a panel.
 
 use super::real::Real;
-use crate::memory::Block;
-use crate::prefetch;
+use zipfold_vector::memory::Block;
+use zipfold_vector::prefetch;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]

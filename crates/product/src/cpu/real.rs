@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 /// f32 or f64.
 pub trait Real:
-    crate::memory::Plain
+    zipfold_vector::memory::Plain
     + Send
     + Sync
     + PartialOrd

@@ -155,7 +155,7 @@ impl<T> std::ops::DerefMut for Block<T> {
 
 /// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
 #[cfg(target_os = "linux")]
-pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
+pub fn large_pages(start: *mut u8, bytes: usize) {
     const PAGE: usize = 4096;
     const HUGE: i32 = 14;
     // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
@@ -173,7 +173,7 @@ pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
 
 /// Elsewhere pages are as the system makes them.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn large_pages(_: *mut u8, _: usize) {}
+pub fn large_pages(_: *mut u8, _: usize) {}
 
 #[cfg(test)]
 mod tests {

@@ -10,9 +10,9 @@ use super::real::Real;
 use super::shape::{Digit, Shape};
 use super::spread::spread;
 use super::target::{Put, Target};
-use crate::memory::Block;
 use rayon::prelude::*;
 use std::ops::Range;
+use zipfold_vector::memory::Block;
 
 /// Packed columns.
 const WIDE: Form = Form { width: COLUMNS, unit: COLUMNS };

@@ -1,9 +1,9 @@
 //! Entries of a table together with the budget they take, and blocks that wait to be used again.
 
 use super::real::Real;
-use crate::memory::Block;
 use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
+use zipfold_vector::memory::Block;
 
 /// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The result of a contraction, shared by tasks that write different entries.
 
 use super::real::Real;
-use crate::prefetch;
+use zipfold_vector::prefetch;
 
 /// A result that several tasks write to.
 pub struct Target<T> {

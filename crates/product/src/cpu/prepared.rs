@@ -9,9 +9,9 @@ use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
 use super::real::Real;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
-use crate::memory::Block;
 use rayon::prelude::*;
 use zipfold_core::{Error, Result};
+use zipfold_vector::memory::Block;
 
 /// Tables up to which all orders are looked at.
 const ALL: usize = 4;
@@ -273,7 +273,7 @@ fn ends<T: Real>(logs: &[T]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zipfold_plan::product::random::Random;
+    use crate::plan::random::Random;
 
     struct Case {
         cards: Vec<usize>,

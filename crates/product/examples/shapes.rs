@@ -7,11 +7,11 @@
 
 use std::time::Instant;
 use zipfold_core::{Budget, Error, Result};
-use zipfold_cpu::product::contract::contract;
-use zipfold_cpu::product::held::{Held, Room};
-use zipfold_cpu::product::scaled::Scaled;
-use zipfold_cpu::product::shape::Shape;
-use zipfold_cpu::product::{Fold, Real};
+use zipfold_product::cpu::contract::contract;
+use zipfold_product::cpu::held::{Held, Room};
+use zipfold_product::cpu::scaled::Scaled;
+use zipfold_product::cpu::shape::Shape;
+use zipfold_product::cpu::{Fold, Real};
 
 fn main() -> Result<()> {
     let mut forms: Vec<String> = std::env::args().skip(1).collect();

@@ -4,9 +4,9 @@ use super::gather::Picked;
 use super::held::{Held, Room};
 use super::lanes;
 use super::real::Real;
+use crate::plan::Scalar;
 use rayon::prelude::*;
 use zipfold_core::Result;
-use zipfold_plan::product::Scalar;
 
 /// The entries of a table.
 #[derive(Debug)]

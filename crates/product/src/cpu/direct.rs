@@ -8,10 +8,10 @@ use super::permute::{Packing, Run};
 use super::real::Real;
 use super::shape::{self, Shape, offsets};
 use super::tiles::{Job, ROWS, Row};
-use crate::memory::Block;
-use crate::prefetch;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use zipfold_vector::memory::Block;
+use zipfold_vector::prefetch;
 
 /// Cycles of a vector of exponentials or logarithms.
 const LOGS: f64 = 16.0;

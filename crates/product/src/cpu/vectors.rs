@@ -7,7 +7,7 @@ use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
 use super::target::{Put, Target};
-use crate::memory::Block;
+use zipfold_vector::memory::Block;
 
 /// Depth of a packed block.
 const DEPTH: usize = 64;
@@ -289,7 +289,7 @@ mod tests {
     use super::super::matrix::Matrices;
     use super::super::shape::MOST_INPUTS;
     use super::*;
-    use zipfold_plan::product::random::Random;
+    use crate::plan::random::Random;
 
     /// A contraction whose digits stand in random order.
     fn shape(random: &mut Random) -> (Shape, [usize; 2]) {

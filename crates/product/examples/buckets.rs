@@ -6,15 +6,15 @@
 
 use std::time::Instant;
 use zipfold_core::Budget;
-use zipfold_cpu::memory::Block;
-use zipfold_cpu::product::bucket::{Mode, contract as bucket};
-use zipfold_cpu::product::contract::contract;
-use zipfold_cpu::product::held::Room;
-use zipfold_cpu::product::scaled::Entries;
-use zipfold_cpu::product::shape::{Shape, offsets};
-use zipfold_cpu::product::{Engine, Fold, Prepared, Real};
-use zipfold_plan::product::random::Random;
-use zipfold_plan::product::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
+use zipfold_product::cpu::bucket::{Mode, contract as bucket};
+use zipfold_product::cpu::contract::contract;
+use zipfold_product::cpu::held::Room;
+use zipfold_product::cpu::scaled::Entries;
+use zipfold_product::cpu::shape::{Shape, offsets};
+use zipfold_product::cpu::{Engine, Fold, Prepared, Real};
+use zipfold_product::plan::random::Random;
+use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
+use zipfold_vector::memory::Block;
 
 #[derive(serde::Deserialize, serde::Serialize)]
 struct Bucket {
