@@ -54,7 +54,7 @@ impl Memory {
         if bytes >= LARGE {
             // Where the system gives no pages the allocator is asked.
             if let Ok(mut pages) = MmapMut::map_anon(bytes.checked_next_multiple_of(LARGE_PAGE)?) {
-                large_pages(pages.as_mut_ptr(), pages.len());
+                large_pages(&mut pages[..]);
                 return Some(Memory::Pages(pages));
             }
         }
@@ -155,25 +155,26 @@ impl<T> std::ops::DerefMut for Block<T> {
 
 /// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
 #[cfg(target_os = "linux")]
-pub fn large_pages(start: *mut u8, bytes: usize) {
+pub fn large_pages<T>(fresh: &mut [T]) {
     const PAGE: usize = 4096;
     const HUGE: i32 = 14;
     // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
     unsafe extern "C" {
         fn madvise(start: *mut std::ffi::c_void, len: usize, advice: i32) -> i32;
     }
+    let (start, bytes) = (fresh.as_mut_ptr().cast::<u8>(), size_of_val(fresh));
     if bytes < LARGE {
         return;
     }
     let skip = start.align_offset(PAGE);
     let len = bytes.saturating_sub(skip) / PAGE * PAGE;
-    // SAFETY: the range lies within one allocation of `bytes` at `start`, and the advice changes no content.
+    // SAFETY: the range lies within `fresh`, and the advice changes no content.
     unsafe { madvise(start.add(skip).cast(), len, HUGE) };
 }
 
 /// Elsewhere pages are as the system makes them.
 #[cfg(not(target_os = "linux"))]
-pub fn large_pages(_: *mut u8, _: usize) {}
+pub fn large_pages<T>(_: &mut [T]) {}
 
 #[cfg(test)]
 mod tests {

@@ -62,11 +62,13 @@ impl<T: Shared> SharedMatrix<T> {
         }
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T::Atom>();
-        if !start.is_null() {
-            large_pages(start.cast(), layout.size());
+        if start.is_null() {
+            return None;
         }
         // SAFETY: the allocator gave this much for this layout, and zero bits are an atomic of 0.
-        (!start.is_null()).then(|| SharedMatrix(unsafe { Vec::from_raw_parts(start, len, len) }))
+        let mut zeros = unsafe { Vec::from_raw_parts(start, len, len) };
+        large_pages(&mut zeros);
+        Some(SharedMatrix(zeros))
     }
     /// Whether the runs of a tile should come together.
     pub fn gathers(&self) -> bool {

@@ -11,7 +11,7 @@ pub mod forest;
 pub mod fuse;
 pub mod greedy;
 pub mod local;
-pub mod plan;
+pub mod planner;
 pub mod random;
 pub mod reduce;
 pub mod scalar;
@@ -23,6 +23,6 @@ pub mod topology;
 
 pub use cost::{Prediction, Rates};
 pub use forest::{Node, Source};
-pub use plan::{Options, Pass, Plan, plan};
+pub use planner::{Options, Pass, Plan, plan};
 pub use reduce::{Need, Reduced, Table, reduce};
 pub use scalar::Scalar;
