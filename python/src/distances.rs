@@ -12,7 +12,8 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::core::{Domain, Precision};
-use zipfold::run::{Lent, Target, run_problem};
+use zipfold::query::Query;
+use zipfold::run::{Lent, Target};
 use zipfold::{Data, Error, Output};
 
 /// The matrix of all pairs (or SciPy's condensed order), new or into `out`.
@@ -59,9 +60,10 @@ pub fn dense<'py>(
     };
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
-        given.options(shared, &tell, short).and_then(|options| run_problem(&problem, &data, &target, &options))
+        let options = given.options(shared, &tell, short)?;
+        Ok(Query::new(&problem, &data, &options).run(|_| target.clone())?.outcome)
     })?;
-    let (_, outcome) = done.map_err(|e| raise(py, &e))?;
+    let outcome = done.map_err(|e| raise(py, &e))?;
     warn(py, &outcome.warnings)?;
     match (outcome.outputs.into_iter().next(), out) {
         (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),

@@ -7,7 +7,8 @@ use crate::results::{result, tally};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zipfold::run::{Target, ready, run_problem};
+use zipfold::query::Query;
+use zipfold::run::Target;
 use zipfold::{Data, Error, Job, Outcome, Problem, Table, partial, shards};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are text.
@@ -53,13 +54,12 @@ pub fn run<'py>(
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
-        let ranged = zipfold::ranges::find(&problem, &data, &options)?;
-        let (job, outcome) = run_problem(&ranged.problem, &data, &Target::Memory, &options)?;
+        let answer = Query::new(&problem, &data, &options).run(|_| Target::Memory)?;
         let part = match given.shard() {
-            Some(shard) => Some(partial::encode(&shards::part(&ranged.problem, &outcome, shard)?)?),
+            Some(shard) => Some(partial::encode(&shards::part(&answer.problem, &answer.outcome, shard)?)?),
             None => None,
         };
-        Ok((ranged.problem.into_owned(), ranged.found, job, outcome, part))
+        Ok((answer.problem.into_owned(), answer.range, answer.job, answer.outcome, part))
     })?;
     let (problem, range, job, outcome, part) = done.map_err(|e| raise(py, &e))?;
     match part {
@@ -149,17 +149,10 @@ pub fn explain<'py>(
     let done = attended(py, given.is_short(&data, &problem.folds), None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
-        let (problem, ranges) = zipfold::ranges::foresee(&problem, &data, &options)?;
-        let (job, machine) = ready(&problem, &data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-        let (plan, _) = zipfold::device::place(&job, plan, &options)?;
-        let mut json = serde_json::to_value(&plan).map_err(|e| Error::internal(e.to_string()))?;
-        if !ranges.is_empty() {
-            json["range"] = serde_json::to_value(&ranges).map_err(|e| Error::internal(e.to_string()))?;
-        }
+        let explained = Query::new(&problem, &data, &options).explain()?;
+        let (json, job) = (explained.json()?, &explained.job);
         let cells = format!("{:?}", job.space.cells).to_lowercase();
-        let text = zipfold::plan::explain::explain_all(&job, &plan, &ranges, false);
-        Ok(((text, json.to_string(), (job.space.n, job.space.m), cells), options.warnings.all()))
+        Ok(((explained.text(false), json.to_string(), (job.space.n, job.space.m), cells), options.warnings.all()))
     })?;
     let (explained, warnings) = done.map_err(|e| raise(py, &e))?;
     warn(py, &warnings)?;

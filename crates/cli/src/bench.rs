@@ -16,7 +16,8 @@ use zipfold::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::library::{Pairs, pairs};
 use zipfold::plan::cost::FRESH;
 use zipfold::plan::{Overrides, Plan, Sink, Values};
-use zipfold::run::{Target, ready, run};
+use zipfold::query::{Query, Ready};
+use zipfold::run::Target;
 use zipfold::{Data, Error, Job, Lent, Options, Outcome, Result, Table};
 
 /// The definitions, as `bench/run.py` reads them.
@@ -146,14 +147,12 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let overrides = Overrides::read(&workload.plan)?.and(&ask::overrides(&args.set)?);
     let options = Options { threads: args.threads, overrides, ..Options::default() };
     let problem = problem.problem();
-    let (job, machine) = ready(problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
+    let query = Query::new(problem, &data, &options);
+    let Ready { job, plan, .. } = query.ready()?;
     let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan)? };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
-        let (job, machine) = ready(problem, &data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-        let mut outcome = run(problem, &job, plan, &target, &options)?;
+        let mut outcome = query.run(|_| target.clone())?.outcome;
         let seconds = start.elapsed().as_secs_f64();
         outcome.outputs.clear();
         Ok((seconds, outcome))

@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use zipfold::core::figures;
 use zipfold::plan::cost::Term;
 use zipfold::plan::overrides::{Family, Overrides, Pruning};
-use zipfold::run::{Output, Target, ready, run};
+use zipfold::query::Query;
+use zipfold::run::{Output, Target};
 use zipfold::{Blame, Options, Result};
 
 /// Predicted seconds of a question, above which it has fewer rows, and the fewest it has.
@@ -41,12 +42,10 @@ struct Timed {
 
 /// The prediction as `explain` has it, with the search for a range.
 fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
-    let (problem, ranges) = zipfold::ranges::foresee(&asked.problem, &asked.data, options)?;
-    let (job, machine) = ready(&problem, &asked.data, options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    let of_ranges = ranges.into_iter().flat_map(|plan| plan.terms);
+    let explained = Query::new(&asked.problem, &asked.data, options).explain_on_host()?;
+    let of_ranges = explained.ranges.into_iter().flat_map(|plan| plan.terms);
     let of_ranges = of_ranges.map(|term| Term { what: format!("range: {}", term.what), ..term });
-    let terms: Vec<Term> = plan.terms.into_iter().chain(of_ranges).collect();
+    let terms: Vec<Term> = explained.plan.terms.into_iter().chain(of_ranges).collect();
     Ok((terms.iter().map(|term| term.seconds).sum(), terms))
 }
 
@@ -56,9 +55,7 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
     let mut best: Option<Timed> = None;
     for turn in 0..=turns.max(1) {
         let watch = Watch::start(threads);
-        let (job, machine) = ready(&asked.problem, &asked.data, &options)?;
-        let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-        let outcome = run(&asked.problem, &job, plan, &Target::Memory, &options)?;
+        let outcome = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?.outcome;
         let actual = watch.seconds();
         // The first turn starts threads and makes code.
         if turn <= 1 || best.as_ref().is_some_and(|b| actual < b.actual) {
@@ -81,7 +78,7 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
     let case = plain.into_iter().fold(*case, |case, (factor, word)| levels.with(&case, factor, word).unwrap_or(case));
     let asked = asked(levels, &case, 60, None)?;
     let options = Options { threads: 1, ..Options::default() };
-    let (_, outcome) = zipfold::run_problem(&asked.problem, &asked.data, &Target::Memory, &options)?;
+    let outcome = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?.outcome;
     Ok(match outcome.outputs.first() {
         Some(Output::F64(values)) => Ends::of(values.iter().copied()),
         Some(Output::F32(values)) => Ends::of(values.iter().copied().map(f64::from)),

@@ -18,8 +18,9 @@ use zipfold::core::shown::shown;
 use zipfold::device::Wanted;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::partial::{self, Partial};
+use zipfold::query::Query;
 use zipfold::reading::read_data;
-use zipfold::run::{Target, ready};
+use zipfold::run::Target;
 use zipfold::shards;
 use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
 
@@ -120,34 +121,20 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     if !args.json {
         options.warnings = progress.warnings();
     }
-    let ranged = zipfold::ranges::find(problem, &data, &options).map_err(again)?;
-    let (problem, range) = (&*ranged.problem, ranged.found.as_ref());
-    seconds.range = range.map_or(0.0, |found| found.seconds);
-    let planning = Instant::now();
-    let (job, machine) = ready(problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    seconds.plan = planning.elapsed().as_secs_f64();
-    let target = target(args, &job, output);
-    let outcome = zipfold::run(problem, &job, plan, &target, &options);
-    let outcome = outcome.map_err(|e| resume_hint(e, &options))?;
+    let answer = Query::new(problem, &data, &options).run(|job| target(args, job, output));
+    let answer = answer.map_err(|e| resume_hint(e, &options))?;
+    let (problem, job, outcome, range) = (&*answer.problem, &answer.job, &answer.outcome, answer.range.as_ref());
+    (seconds.range, seconds.plan) = (range.map_or(0.0, |found| found.seconds), answer.planning);
     progress.end();
     seconds.kernel = outcome.kernel_seconds;
     let writing = Instant::now();
     let names = Names::of(&data);
-    let outputs = finish(problem, &job, &outcome, &names, args, &options, output)?;
+    let outputs = finish(problem, job, outcome, &names, args, &options, output)?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
     options.checkpoint.iter().for_each(|path| partial::discard(path));
     let who = Who { verb, range, inputs: inputs(problem, &data, args) };
-    tell(who, &job, &outcome, &seconds, budget, outputs, args)
-}
-
-/// A search for a range that was stopped keeps nothing to go on from.
-fn again(error: Error) -> Error {
-    match error.blame() {
-        Blame::Interrupted => error.remedy("run it again: nothing was counted yet"),
-        _ => error,
-    }
+    tell(who, job, outcome, &seconds, budget, outputs, args)
 }
 
 /// What was asked, of what.
@@ -398,24 +385,13 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
         device: Wanted::parse(&args.device)?,
         ..Options::default()
     };
-    // Explaining computes nothing: a range that is yet to be found is that of a sample here.
-    let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
-    let (job, machine) = ready(&problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    let (plan, device) = zipfold::device::place(&job, plan, &options)?;
+    let explained = Query::new(problem, &data, &options).explain()?;
     options.warnings.all().iter().for_each(|w| crate::terminal::warning(w));
     // JSON has them among the facts of the plan.
-    if device.is_none() && !args.json {
-        plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
+    if !explained.on_device && !args.json {
+        explained.plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
     }
-    if args.json {
-        let mut value = serde_json::to_value(&plan).unwrap_or_default();
-        if !ranges.is_empty() {
-            value["range"] = serde_json::to_value(&ranges).unwrap_or_default();
-        }
-        return print_line(&value.to_string());
-    }
-    print_line(&zipfold::plan::explain::explain_all(&job, &plan, &ranges, verbose))
+    print_line(&if args.json { explained.json()?.to_string() } else { explained.text(verbose) })
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
@@ -429,20 +405,14 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
         overrides: ask::overrides(&args.set)?,
         ..Options::default()
     };
-    let (problem, ranges) = zipfold::ranges::foresee(problem, &data, &options)?;
-    let (job, machine) = ready(&problem, &data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    let plan = zipfold::plan::device::plan_for(
-        &job,
-        plan,
-        &facts,
-        &options.overrides,
-        zipfold::gpu::rows::data_ranges(&job).as_ref(),
-    )?;
+    let mut explained = Query::new(problem, &data, &options).explain_on_host()?;
+    let ranges = zipfold::gpu::rows::data_ranges(&explained.job);
+    let plan =
+        zipfold::plan::device::plan_for(&explained.job, explained.plan, &facts, &options.overrides, ranges.as_ref())?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
-    let sources = zipfold::gpu::engine::sources(&job, &plan, facts.runtime)?;
-    let told = zipfold::plan::explain::explain_all(&job, &plan, &ranges, true);
-    let told: String = told.lines().map(|l| format!("// {l}\n")).collect();
+    let sources = zipfold::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
+    explained.plan = plan;
+    let told: String = explained.text(true).lines().map(|l| format!("// {l}\n")).collect();
     let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {

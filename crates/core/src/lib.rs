@@ -14,6 +14,7 @@ pub mod hash;
 pub mod labels;
 mod meaning;
 pub mod number;
+pub mod open_axes;
 pub mod oracle;
 pub mod pair;
 pub mod problem;

@@ -13,6 +13,7 @@ pub mod low_precision;
 pub mod machine;
 pub mod order;
 pub mod overrides;
+pub mod passes;
 mod plan;
 pub mod points;
 pub mod prune;

@@ -2,7 +2,7 @@
 
 use crate::compare::{Numbers, difference, same};
 use crate::runner::{Variant, chosen, isas, numbers, on_engine};
-use zipfold::run::with_ranges;
+use zipfold::ranges::with_ranges;
 use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 
 /// The numbers of every fold.

@@ -3,7 +3,7 @@
 use crate::case::{Case, Wanted};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
 use zipfold::plan::Overrides;
-use zipfold::run::with_ranges;
+use zipfold::ranges::with_ranges;
 use zipfold::{Options, Target, run};
 use zipfold_core::fold::Fold;
 use zipfold_core::oracle::{self, Answer};

@@ -5,7 +5,8 @@
 
 use std::time::Instant;
 use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::run::{Options, Target, ready, run_problem};
+use zipfold::query::Query;
+use zipfold::run::{Options, Target};
 use zipfold::{Data, Result, Table};
 
 const ROWS: usize = 100;
@@ -73,10 +74,11 @@ fn main() -> Result<()> {
     println!("{:<16} {:>9} {:>9} {:>9}", "metric", "describe", "plan", "call");
     for metric in METRICS {
         let problem = problem(metric);
-        let described = microseconds(|| ready(&problem, &data, &options).map(|_| ()))?;
-        let (job, machine) = ready(&problem, &data, &options)?;
+        let query = Query::new(&problem, &data, &options);
+        let described = microseconds(|| query.describe().map(|_| ()))?;
+        let (job, machine) = query.describe()?;
         let planned = microseconds(|| zipfold::plan::choose(&job, &machine, &options.overrides).map(|_| ()))?;
-        let whole = microseconds(|| run_problem(&problem, &data, &Target::Memory, &options).map(|_| ()))?;
+        let whole = microseconds(|| query.run(|_| Target::Memory).map(|_| ()))?;
         println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
     }
     Ok(())

@@ -19,6 +19,7 @@ pub mod matches;
 pub mod partial;
 mod places;
 pub mod pool;
+pub mod query;
 pub mod ranges;
 pub mod reading;
 pub mod run;
@@ -28,7 +29,8 @@ mod units;
 pub mod warnings;
 
 pub use library::{Pairs, pairs};
-pub use run::{Lent, Options, Outcome, Output, Progress, Target, run, run_problem};
+pub use query::{Answer, Query};
+pub use run::{Lent, Options, Outcome, Output, Progress, Target, run};
 pub use zipfold_core as core;
 pub use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Result, Table, describe};
 pub use zipfold_cpu as cpu;

@@ -1,6 +1,7 @@
 //! The short way in from Rust: `pairs(&a).with(&b).metric("cityblock").matrix()`.
 
-use crate::run::{Options, Outcome, Output, Target, run_problem};
+use crate::query::Query;
+use crate::run::{Options, Outcome, Output, Target};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State};
@@ -75,31 +76,36 @@ impl Pairs {
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
+    /// The question, to be explained or run with `options`.
+    pub fn query<'a>(&'a self, options: &'a Options<'a>) -> Query<'a> {
+        Query::new(&self.problem, &self.data, options)
+    }
     /// Runs all folds in one sweep.
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn run(&self, options: &Options<'_>) -> Result<(Job, Outcome)> {
-        run_problem(&self.problem, &self.data, &Target::Memory, options)
+        let answer = self.query(options).run(|_| Target::Memory)?;
+        Ok((answer.job, answer.outcome))
     }
     /// The n × m matrix, row-major.
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn matrix(self) -> Result<Vec<f64>> {
         dense(self.fold(FoldSpec::Matrix {}))
     }
     /// SciPy's condensed order of i < j.
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn condensed(self) -> Result<Vec<f64>> {
         dense(self.fold(FoldSpec::Condensed {}))
     }
     /// Counts of `bins` uniform bins from `lo` to `hi` (last edge closed).
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn histogram(self, bins: usize, lo: f64, hi: f64) -> Result<Vec<u64>> {
         let axis = AxisSpec { bins: Some(bins), range: Some([lo, hi]), ..AxisSpec::default() };
         let spec = FoldSpec::Histogram {
@@ -117,7 +123,7 @@ impl Pairs {
     /// One number per row of x.
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn rows(self, op: RowOp) -> Result<Vec<f64>> {
         let (job, outcome) =
             self.fold(FoldSpec::Reduce { op, along: Along::Row, weights: None }).run(&Options::default())?;
@@ -129,7 +135,7 @@ impl Pairs {
     /// Indices and values of the k nearest of every row, each rows × k.
     ///
     /// # Errors
-    /// Those of [`run_problem`].
+    /// Those of [`Query::run`].
     pub fn nearest(self, k: usize) -> Result<(Vec<i64>, Vec<f64>)> {
         let (job, outcome) = self.fold(FoldSpec::Nearest { k, largest: None }).run(&Options::default())?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {

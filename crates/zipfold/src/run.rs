@@ -6,21 +6,18 @@ use crate::matches;
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
-pub use crate::ranges::with_ranges;
 use crate::units::{Then, in_order};
 use crate::warnings::Warnings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use zipfold_core::advice::advice;
-use zipfold_core::describe::{Data, describe_until};
 use zipfold_core::fold::{Axis, Columns, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
 use zipfold_io::OutputOptions;
 use zipfold_plan::device::host_tiling;
-use zipfold_plan::{Executor, Folded, Machine, Overrides, Plan, Sink, Stop, Tile, choose};
+use zipfold_plan::{Executor, Folded, Overrides, Plan, Sink, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
 /// How a job is run.
@@ -153,37 +150,9 @@ pub struct Outcome {
     pub identity: Option<Identity>,
 }
 
-/// Finds missing histogram ranges, describes, plans and runs `problem`.
-///
-/// # Errors
-/// Those of [`crate::describe()`], [`choose()`] and [`run`].
-pub fn run_problem(problem: &Problem, data: &Data, target: &Target, options: &Options<'_>) -> Result<(Job, Outcome)> {
-    let ranged = crate::ranges::find(problem, data, options)?;
-    let problem = &*ranged.problem;
-    let (job, machine) = ready(problem, data, options)?;
-    let plan = choose(&job, &machine, &options.overrides)?;
-    let outcome = run(problem, &job, plan, target, options)?;
-    Ok((job, outcome))
-}
-
-/// The described job and the machine it would run on.
-///
-/// # Errors
-/// Those of [`crate::describe()`].
-pub fn ready(problem: &Problem, data: &Data, options: &Options<'_>) -> Result<(Job, Machine)> {
-    let _edges = options.budget.reserve(grid_bytes(problem), "the edges and counts of the bins")?;
-    for text in advice(problem, data) {
-        options.warnings.add(text);
-    }
-    let problem = with_ranges(problem, data, options)?;
-    let stop = || options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let job = describe_until(&problem, data.clone(), &stop)?;
-    Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
-}
-
 /// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each cell. Asked for before the
 /// edges are made.
-fn grid_bytes(problem: &Problem) -> u64 {
+pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
     let bins = |a: &AxisSpec| a.edges.as_ref().map_or(asked(a), |e| e.len().saturating_sub(1)) as u64;

@@ -2,11 +2,11 @@
 
 use crate::identity::{Identity, differs};
 use crate::partial::Partial;
-use crate::run::{Options, Outcome, Output, ready, with_ranges};
+use crate::query::{Query, Ready};
+use crate::run::{Options, Outcome, Output};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Problem, Result};
-use zipfold_plan::choose;
 
 /// The mergeable result of the share `shard` (index from 0, parts) that gave `outcome`.
 ///
@@ -45,7 +45,7 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
 ///
 /// # Errors
 /// `Request` when a share is missing, there twice, of another problem or of other data; `Input` when one is damaged or the shares
-/// do not cover the space; and those of [`ready`].
+/// do not cover the space; and those of [`Query::ready`].
 pub fn merge(
     problem: &Problem,
     data: &Data,
@@ -54,9 +54,7 @@ pub fn merge(
 ) -> Result<(Job, Outcome)> {
     parts.sort_by_key(|(_, p)| p.shard);
     check(&parts)?;
-    let ranged = with_ranges(problem, data, options)?;
-    let (job, machine) = ready(&ranged, data, options)?;
-    let plan = choose(&job, &machine, &options.overrides)?;
+    let Ready { problem: ranged, job, plan, .. } = Query::new(problem, data, options).ready()?;
     let (n, m) = (job.space.n, job.space.m);
     let own = Identity::of(&ranged, &job, &plan, None);
     for (name, part) in &parts {

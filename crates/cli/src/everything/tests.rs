@@ -3,7 +3,8 @@
 use super::levels::{Case, FOLD, Levels, cover};
 use super::question::asked;
 use zipfold::core::{Precision, oracle};
-use zipfold::run::{Target, ready, run};
+use zipfold::query::Query;
+use zipfold::run::Target;
 use zipfold::{Options, Result};
 use zipfold_testkit::compare::{Numbers, close, difference, of_output, same};
 use zipfold_testkit::runner::numbers;
@@ -12,10 +13,9 @@ use zipfold_testkit::runner::numbers;
 fn odd(levels: &Levels, case: &Case) -> Result<Option<String>> {
     let asked = asked(levels, case, 21, Some(super::ends(levels, case)?))?;
     let options = Options { threads: 1, ..Options::default() };
-    let (job, machine) = ready(&asked.problem, &asked.data, &options)?;
-    let plan = zipfold::plan::choose(&job, &machine, &options.overrides)?;
-    let rounded = plan.precision == Precision::F32;
-    let outcome = run(&asked.problem, &job, plan, &Target::Memory, &options)?;
+    let answer = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?;
+    let (job, outcome) = (answer.job, answer.outcome);
+    let rounded = outcome.plan.precision == Precision::F32;
     let got: Vec<Numbers> = job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect();
     let wanted = numbers(&job, &oracle::run(&job)?);
     // Values in single precision are sums of roundings; all others have the bits of the specification.

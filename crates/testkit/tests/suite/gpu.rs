@@ -70,7 +70,7 @@ fn check(folder: &str) {
     for (at, case) in cases.iter().filter(|c| c.rest.error.is_none()).step_by(every(8)).enumerate() {
         let problem = case.problem().unwrap();
         let data = case.data(&problem).unwrap();
-        let problem = zipfold::run::with_ranges(&problem, &data, &Options::default()).unwrap().into_owned();
+        let problem = zipfold::ranges::with_ranges(&problem, &data, &Options::default()).unwrap().into_owned();
         let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
         let job = describe(&wide, data.clone()).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());

@@ -170,7 +170,7 @@ fn partials_of_any_content_merge_or_are_refused() {
         let data = Data { x: x.clone(), y: None, weights: vec![weighed.then(|| [w.clone(), w.clone()])] };
         let share = |index: usize| {
             let options = zipfold::Options { shard: Some((index, 2)), ..options() };
-            let outcome = zipfold::run_problem(&problem, &data, &Target::Memory, &options).unwrap().1;
+            let outcome = zipfold::Query::new(&problem, &data, &options).run(|_| Target::Memory).unwrap().outcome;
             encode(&zipfold::shards::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
         };
         let parts = [share(0), share(1)];

@@ -123,10 +123,13 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
             let step = S::REGISTERS / 8;
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                match (anchors, S::REGISTERS >= 32) {
-                    (1, _) => self.group::<S, D, P, 1>(s, i, &strip.spans),
-                    (_, true) => self.group::<S, D, P, 4>(s, i, &strip.spans),
-                    (_, false) => self.group::<S, D, P, 2>(s, i, &strip.spans),
+                // Constants, so that a loop stands in the program only for the instruction sets that run it.
+                if anchors == 1 {
+                    self.group::<S, D, P, 1>(s, i, &strip.spans);
+                } else if const { S::REGISTERS >= 32 } {
+                    self.group::<S, D, P, 4>(s, i, &strip.spans);
+                } else {
+                    self.group::<S, D, P, 2>(s, i, &strip.spans);
                 }
                 i += anchors;
             }
@@ -150,10 +153,12 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
             let straight = P == RIGHT && span.image.is_some();
             let image = span.image.unwrap_or_default();
             let mut anchors = here;
-            for (k, edges) in image.iter().enumerate().take(D).filter(|(_, edges)| straight && **edges != 0) {
-                let moved = s.splat(T::from_f64(lengths[k] * f64::from(*edges)));
-                for anchor in &mut anchors {
-                    anchor[k] = s.add(anchor[k], moved);
+            for (k, edges) in image.iter().enumerate() {
+                if k < D && straight && *edges != 0 {
+                    let moved = s.splat(T::from_f64(lengths[k] * f64::from(*edges)));
+                    for anchor in &mut anchors {
+                        anchor[k] = s.add(anchor[k], moved);
+                    }
                 }
             }
             let mut first = span.cols.start.max(least);
@@ -168,6 +173,16 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
         }
         self.visitor.end::<S, A>(&kept);
     }
+}
+
+/// The columns of y. A loop, for a closure would stand in the program once for each of its callers.
+#[inline(always)]
+fn columns<'a, T: Near, const D: usize>(work: &Work<'a>) -> [&'a [T]; D] {
+    let mut columns: [&[T]; D] = [&[]; D];
+    for (k, column) in columns.iter_mut().enumerate() {
+        *column = T::column(work.y, k);
+    }
+    columns
 }
 
 /// The lanes of columns from `j` on that each anchor meets.
@@ -235,7 +250,7 @@ impl<T: Near> Visitor<T> for Queueing<'_, T> {
         piece: &Piece,
         (): &mut (),
     ) {
-        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(work.y, k));
+        let columns = columns::<T, D>(work);
         let lengths = walls::<T, S, P>(s, work);
         let far = s.splat(self.far);
         let mut visited = 0;
@@ -286,7 +301,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         late: &mut Late<A>,
     ) {
         self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
-        let columns: [&[T]; D] = std::array::from_fn(|k| T::column(work.y, k));
+        let columns = columns::<T, D>(work);
         let lengths = walls::<T, S, P>(s, work);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();

@@ -1,0 +1,153 @@
+//! Histogram axes without a range: their first and last edge are the least and the largest value of all pairs, as in
+//! `numpy.histogram`. Those are questions of their own, which are answered before any pair is counted.
+
+use crate::describe::{Data, Job, describe};
+use crate::error::{Error, Result};
+use crate::fold::rows::Along;
+use crate::fold::{Closed, Extremes, Fold, RowFold, RowOp, State};
+use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
+
+/// The axes of a problem that have no range.
+#[derive(Debug)]
+pub struct OpenAxes {
+    /// The problem, described with a range that means nothing.
+    job: Job,
+    axes: Vec<OpenAxis>,
+    /// The roots of the formula whose ends are asked for.
+    roots: Vec<usize>,
+}
+
+/// One axis without a range.
+#[derive(Debug)]
+struct OpenAxis {
+    fold: usize,
+    axis: usize,
+    /// Its value among the roots.
+    root: usize,
+}
+
+fn is_open(axis: &AxisSpec) -> bool {
+    axis.edges.is_none() && axis.range.is_none()
+}
+
+impl OpenAxes {
+    /// The open axes of `problem`; none where every axis has a range, or edges of its own.
+    ///
+    /// # Errors
+    /// Those of [`describe()`].
+    pub fn of(problem: &Problem, data: &Data) -> Result<Option<OpenAxes>> {
+        let has = |f: &FoldSpec| matches!(f, FoldSpec::Histogram { axes, .. } if axes.iter().any(is_open));
+        if !problem.folds.iter().any(has) {
+            return Ok(None);
+        }
+        let mut probe = problem.clone();
+        let mut open = vec![];
+        for (fold, spec) in probe.folds.iter_mut().enumerate() {
+            let FoldSpec::Histogram { axes, .. } = spec else { continue };
+            for (axis, spec) in axes.iter_mut().enumerate().filter(|(_, spec)| is_open(spec)) {
+                (spec.range, spec.bins) = (Some([0.0, 1.0]), Some(1));
+                open.push((fold, axis));
+            }
+        }
+        // Ranges need no weights, unless pairs of rows without one are left out.
+        let skips = problem.nan == NanPolicy::Skip;
+        let weights = if skips { data.weights.clone() } else { vec![None; probe.folds.len()] };
+        let job = describe(&probe, Data { weights, ..data.clone() })?;
+        let (mut roots, mut axes): (Vec<usize>, Vec<OpenAxis>) = (vec![], vec![]);
+        for (fold, axis) in open {
+            let Fold::Histogram(histogram) = &job.folds[fold] else { continue };
+            let root = place(&mut roots, histogram.axes[axis].root);
+            axes.push(OpenAxis { fold, axis, root });
+        }
+        // A pair with any value NaN is left out of every fold, so that values which need no range decide, too.
+        for root in job.folds.iter().flat_map(Fold::roots).filter(|_| skips) {
+            place(&mut roots, root);
+        }
+        Ok(Some(OpenAxes { job, axes, roots }))
+    }
+    /// The problem, described with a range that means nothing.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+    /// The roots of the formula whose ends are asked for, each once.
+    pub fn roots(&self) -> &[usize] {
+        &self.roots
+    }
+    /// Whether a pair counts only if no root of it is NaN, so that one sweep has to see them all.
+    pub fn belong_together(&self) -> bool {
+        self.roots.len() > 1 && self.job.nan == NanPolicy::Skip
+    }
+    /// The question for both ends of `roots` in one sweep.
+    pub fn both_ends(&self, roots: &[usize]) -> Job {
+        self.asking(Fold::Extremes(Extremes { roots: roots.to_vec() }))
+    }
+    /// The question for one end of one root; `op` is `Min` or `Max`. Devices answer those.
+    pub fn one_end(&self, root: usize, op: RowOp) -> Job {
+        let along = Along::All;
+        self.asking(Fold::Rows(RowFold { root, width: 1, op, along, weights: None, weight_width: 1, once: false }))
+    }
+    fn asking(&self, fold: Fold) -> Job {
+        let nan = if self.job.nan == NanPolicy::Error { NanPolicy::Error } else { NanPolicy::Skip };
+        Job { folds: vec![fold], nan, ..self.job.clone() }
+    }
+    /// Ends that nobody knows yet, by root.
+    pub fn unknown(&self) -> Vec<[f64; 2]> {
+        vec![[f64::NAN; 2]; self.roots.len()]
+    }
+    /// Writes into `ends` what the answer of `job`, one of this problem's questions, says.
+    pub fn learn(&self, job: &Job, state: &State, ends: &mut [[f64; 2]]) {
+        let place = |root: usize| self.roots.iter().position(|r| *r == root);
+        match (&job.folds[0], state) {
+            (Fold::Extremes(fold), State::Extremes(state)) => {
+                for (root, found) in fold.roots.iter().zip(state.ends()) {
+                    place(*root).into_iter().for_each(|at| ends[at] = *found);
+                }
+            }
+            (Fold::Rows(fold), State::Rows(state)) => {
+                let value = state.finish(fold)[0];
+                place(fold.root).into_iter().for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
+            }
+            _ => {}
+        }
+    }
+    /// `problem` with a range for each open axis, from the `ends` of its root.
+    ///
+    /// # Errors
+    /// `Request` where there is no finite value.
+    pub fn closed(&self, problem: &Problem, ends: &[[f64; 2]]) -> Result<Problem> {
+        let mut problem = problem.clone();
+        for open in &self.axes {
+            let FoldSpec::Histogram { axes, closed, .. } = &mut problem.folds[open.fold] else { continue };
+            let Fold::Histogram(histogram) = &self.job.folds[open.fold] else { continue };
+            let squared = histogram.axes[open.axis].squared;
+            let ends = ends[open.root].map(|v| if squared { v.sqrt() } else { v });
+            axes[open.axis].range = Some(range(ends, *closed)?);
+        }
+        Ok(problem)
+    }
+}
+
+/// The place of `root` in `roots`, which takes it in if it is new.
+fn place(roots: &mut Vec<usize>, root: usize) -> usize {
+    roots.iter().position(|r| *r == root).unwrap_or_else(|| {
+        roots.push(root);
+        roots.len() - 1
+    })
+}
+
+/// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open bins end right above the
+/// largest value.
+fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
+    let refused = |what: String| Error::request(what).at("--range").remedy("give one: --range LO HI");
+    if lo > hi || lo.is_nan() || hi.is_nan() {
+        return Err(refused("no finite range for bins: there is no value".into()));
+    }
+    if !lo.is_finite() || !hi.is_finite() {
+        return Err(refused(format!("values from {lo} to {hi} give bins no finite range")));
+    }
+    Ok(match closed {
+        _ if lo == hi => [lo - 0.5, hi + 0.5],
+        Closed::Last => [lo, hi],
+        Closed::HalfOpen => [lo, hi.next_up()],
+    })
+}

@@ -1,0 +1,170 @@
+//! The one way from a question to its plan and its answer, which the command, Python and Rust take.
+
+use crate::device::place;
+use crate::ranges::{self, Found, with_ranges};
+use crate::run::{Options, Outcome, Target, run};
+use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use zipfold_core::advice::advice;
+use zipfold_core::describe::{Data, describe_until};
+use zipfold_core::problem::Problem;
+use zipfold_core::{Error, Job, Result};
+use zipfold_plan::{Machine, Plan, choose, explain};
+
+/// A problem, its data, and how it is to be run.
+///
+/// ```
+/// use zipfold::{Options, Target, pairs, Table};
+/// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+/// let asked = pairs(&x).metric("cityblock").fold(zipfold::core::problem::FoldSpec::Matrix {});
+/// let options = Options::default();
+/// let query = asked.query(&options);
+/// assert!(query.explain()?.text(false).starts_with("pairs      9"));
+/// let answer = query.run(|_| Target::Memory)?;
+/// assert_eq!(answer.outcome.cells, 9);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Query<'a> {
+    problem: &'a Problem,
+    data: &'a Data,
+    options: &'a Options<'a>,
+}
+
+/// A question that is planned up to its last pass.
+#[derive(Debug)]
+pub struct Ready<'a> {
+    /// The problem, with the ranges that were found.
+    pub problem: Cow<'a, Problem>,
+    /// The problem described.
+    pub job: Job,
+    /// How the host would run it.
+    pub plan: Plan,
+    /// How ranges were found, where some were missing.
+    pub range: Option<Found>,
+    /// Seconds of description and planning.
+    pub seconds: f64,
+    /// A device that is open already.
+    _held: Option<ranges::Held>,
+}
+
+/// What a question would take, without running it.
+#[derive(Debug)]
+pub struct Explained {
+    /// The problem described. A range that is missing is that of a sample.
+    pub job: Job,
+    /// The plan of the last pass, for the device where one would run it.
+    pub plan: Plan,
+    /// The plans of the passes that would find missing ranges.
+    pub ranges: Vec<Plan>,
+    /// Whether a device would run it.
+    pub on_device: bool,
+}
+
+/// The answer of a question.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    /// The problem, with the ranges that were found.
+    pub problem: Cow<'a, Problem>,
+    /// The problem described.
+    pub job: Job,
+    /// What the run gave.
+    pub outcome: Outcome,
+    /// How ranges were found, where some were missing.
+    pub range: Option<Found>,
+    /// Seconds of description and planning.
+    pub planning: f64,
+}
+
+impl<'a> Query<'a> {
+    /// Asks `problem` of `data`.
+    pub fn new(problem: &'a Problem, data: &'a Data, options: &'a Options<'a>) -> Self {
+        Query { problem, data, options }
+    }
+    /// Describes the question for this machine. Ranges that are missing are found first.
+    ///
+    /// # Errors
+    /// Those of [`crate::describe()`].
+    pub fn describe(&self) -> Result<(Job, Machine)> {
+        let problem = with_ranges(self.problem, self.data, self.options)?;
+        self.described(&problem)
+    }
+    fn described(&self, problem: &Problem) -> Result<(Job, Machine)> {
+        let options = self.options;
+        let _edges = options.budget.reserve(crate::run::grid_bytes(problem), "the edges and counts of the bins")?;
+        for text in advice(problem, self.data) {
+            options.warnings.add(text);
+        }
+        let stop = || options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let job = describe_until(problem, self.data.clone(), &stop)?;
+        Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
+    }
+    /// Runs the passes before the last one, and plans the last one.
+    ///
+    /// # Errors
+    /// Those of [`crate::describe()`], [`choose()`] and [`run`].
+    pub fn ready(&self) -> Result<Ready<'a>> {
+        let ranged = ranges::find(self.problem, self.data, self.options)?;
+        let start = Instant::now();
+        let (job, machine) = self.described(&ranged.problem)?;
+        let plan = choose(&job, &machine, &self.options.overrides)?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Ready { problem: ranged.problem, job, plan, range: ranged.found, seconds, _held: ranged.held })
+    }
+    /// Plans all passes and runs none.
+    ///
+    /// # Errors
+    /// Those of [`crate::describe()`], [`choose()`] and [`place`].
+    pub fn explain(&self) -> Result<Explained> {
+        let (job, plan, ranges) = self.foreseen()?;
+        let (plan, device) = place(&job, plan, self.options)?;
+        Ok(Explained { job, plan, ranges, on_device: device.is_some() })
+    }
+    /// The plan of the host for every pass, without running one.
+    ///
+    /// # Errors
+    /// Those of [`crate::describe()`] and [`choose()`].
+    pub fn explain_on_host(&self) -> Result<Explained> {
+        let (job, plan, ranges) = self.foreseen()?;
+        Ok(Explained { job, plan, ranges, on_device: false })
+    }
+    fn foreseen(&self) -> Result<(Job, Plan, Vec<Plan>)> {
+        let (problem, ranges) = ranges::foresee(self.problem, self.data, self.options)?;
+        let (job, machine) = self.described(&problem)?;
+        let plan = choose(&job, &machine, &self.options.overrides)?;
+        Ok((job, plan, ranges))
+    }
+    /// Runs all passes. Dense results go to `target`.
+    ///
+    /// # Errors
+    /// Those of [`Query::ready`] and [`run`].
+    pub fn run(&self, target: impl FnOnce(&Job) -> Target) -> Result<Answer<'a>> {
+        let Ready { problem, job, plan, range, seconds, _held } = self.ready()?;
+        let outcome = run(&problem, &job, plan, &target(&job), self.options)?;
+        Ok(Answer { problem, job, outcome, range, planning: seconds })
+    }
+}
+
+impl Explained {
+    /// The plan as text for people; `all` adds how the engine goes about it.
+    pub fn text(&self, all: bool) -> String {
+        explain::explain_all(&self.job, &self.plan, &self.ranges, all)
+    }
+    /// The plan as JSON; the plans for missing ranges are its member `range`.
+    ///
+    /// # Errors
+    /// `Internal` where a plan cannot be written.
+    pub fn json(&self) -> Result<serde_json::Value> {
+        let internal = |e: serde_json::Error| Error::internal(e.to_string());
+        let mut value = serde_json::to_value(&self.plan).map_err(internal)?;
+        if !self.ranges.is_empty() {
+            value["range"] = serde_json::to_value(&self.ranges).map_err(internal)?;
+        }
+        Ok(value)
+    }
+    /// Predicted seconds of all passes.
+    pub fn seconds(&self) -> f64 {
+        self.plan.seconds + self.ranges.iter().map(|plan| plan.seconds).sum::<f64>()
+    }
+}
