@@ -97,17 +97,14 @@ impl OpenAxes {
     /// Writes into `ends` what the answer of `job`, one of this problem's questions, says.
     pub fn learn(&self, job: &Job, state: &State, ends: &mut [[f64; 2]]) {
         let place = |root: usize| self.roots.iter().position(|r| *r == root);
-        match (&job.folds[0], state) {
-            (Fold::Extremes(fold), State::Extremes(state)) => {
-                for (root, found) in fold.roots.iter().zip(state.ends()) {
-                    place(*root).into_iter().for_each(|at| ends[at] = *found);
-                }
+        if let (Fold::Extremes(fold), State::Extremes(state)) = (&job.folds[0], state) {
+            for (root, found) in fold.roots.iter().zip(state.ends()) {
+                place(*root).into_iter().for_each(|at| ends[at] = *found);
             }
-            (Fold::Rows(fold), State::Rows(state)) => {
-                let value = state.finish(fold)[0];
-                place(fold.root).into_iter().for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
-            }
-            _ => {}
+        }
+        if let (Fold::Rows(fold), State::Rows(state)) = (&job.folds[0], state) {
+            let value = state.finish(fold)[0];
+            place(fold.root).into_iter().for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
         }
     }
     /// `problem` with a range for each open axis, from the `ends` of its root.

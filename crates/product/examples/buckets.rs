@@ -199,12 +199,12 @@ fn contractions(b: &Bucket, tables: &[Table]) -> (f64, f64) {
 
 /// A bucket that is planned once: tables of the type as they lie, the result in the order that the plan chose.
 fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
-    let held: Vec<Vec<T>> = tables.iter().map(|t| t.values.iter().map(|v| T::of(*v)).collect()).collect();
+    let held: Vec<Vec<T>> = tables.iter().map(|t| t.values.iter().map(|v| T::from_f64(*v)).collect()).collect();
     let views: Vec<&[T]> = held.iter().map(|t| &t[..]).collect();
     let mut bucket = Prepared::<T>::new(&b.dom, &b.scopes, &b.summed, entries).expect("a plan");
     let mut out = Block::<T>::zeros(bucket.len());
     let seconds = best(|| bucket.run(&views, &mut out).expect("tables of their sizes"));
-    let value = |v: &T| if entries == Entries::Logs { v.f64().exp() } else { v.f64() };
+    let value = |v: &T| if entries == Entries::Logs { v.to_f64().exp() } else { v.to_f64() };
     (seconds, out.iter().map(value).sum())
 }
 

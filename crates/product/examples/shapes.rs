@@ -58,7 +58,7 @@ fn measure<T: Real>(digits: &[(char, usize)]) -> Result<f64> {
     let [a, b, _] = sizes(digits);
     let table = |len| {
         let items = Held::make(len, &room, "a table", |at: usize| {
-            T::of(0.1 + (at.wrapping_mul(0x9e37_79b9) >> 7 & 0xffff) as f64 / 65536.0)
+            T::from_f64(0.1 + (at.wrapping_mul(0x9e37_79b9) >> 7 & 0xffff) as f64 / 65536.0)
         })?;
         Ok::<_, Error>(Scaled::linear(items, 0))
     };

@@ -28,8 +28,8 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/product", [12, 3, 1, 400]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [1, 0, 0, 200]),
-    ("crates/zipfold", [5, 0, 0, 370]),
-    ("python", [2, 0, 2, 400]),
+    ("crates/zipfold", [4, 0, 0, 330]),
+    ("python", [2, 0, 2, 380]),
     ("xtask", [0, 0, 0, 250]),
 ];
 

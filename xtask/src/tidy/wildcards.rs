@@ -36,7 +36,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/testkit/src/runner.rs", 1),
     ("crates/zipfold/src/device.rs", 1),
     ("crates/zipfold/src/library.rs", 2),
-    ("crates/zipfold/src/ranges.rs", 1),
     ("crates/zipfold/src/reading.rs", 2),
     ("crates/zipfold/src/run.rs", 2),
     ("python/src/options.rs", 1),

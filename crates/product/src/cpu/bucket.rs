@@ -93,13 +93,13 @@ impl Mode {
     }
     /// The identity of the fold.
     fn zero<T: Real>(self) -> T {
-        if self.log() { T::of(f64::NEG_INFINITY) } else { T::default() }
+        if self.log() { T::from_f64(f64::NEG_INFINITY) } else { T::default() }
     }
     fn fold<T: Real>(self, a: T, b: T) -> T {
         match self {
             Mode::Sum => a + b,
             Mode::Max | Mode::LogMax => a.larger(b),
-            Mode::LogSum => T::of(logs::add(a.f64(), b.f64())),
+            Mode::LogSum => T::from_f64(logs::add(a.to_f64(), b.to_f64())),
         }
     }
 }
@@ -263,9 +263,9 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                 let mut peaks = std::mem::take(&mut self.peaks);
                 peaks.resize(target.len(), T::default());
                 self.pass(row, depth.clone(), Step::LogMax, &mut peaks);
-                peaks.iter_mut().for_each(|p| *p = p.larger(T::of(f64::MIN)));
+                peaks.iter_mut().for_each(|p| *p = p.larger(T::from_f64(f64::MIN)));
                 self.pass(row, depth, Step::LogAdd(&peaks), target);
-                target.iter_mut().zip(&peaks).for_each(|(t, p)| *t = T::of(t.f64().ln() + p.f64()));
+                target.iter_mut().zip(&peaks).for_each(|(t, p)| *t = T::from_f64(t.to_f64().ln() + p.to_f64()));
                 self.peaks = peaks;
             }
         }

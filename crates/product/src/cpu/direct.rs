@@ -439,7 +439,7 @@ impl Direct {
             }
             // SAFETY: the assertion above holds all rows within the tables and the result, the panel has room for its rows, and
             // rows write different entries.
-            unsafe { T::tiles(&job, target.start(), past) };
+            unsafe { super::tiles::tiles(&job, target.start(), past) };
         };
         panels.resize_with(threads.max(panels.len()), Block::default);
         if threads == 1 {
@@ -488,10 +488,10 @@ fn exponentials_of<'b, T: Real>(from: &[T], shift: T, threads: usize, buffer: &'
     buffer.at_least(from.len());
     let to = &mut buffer[..from.len()];
     if threads == 1 || from.len() < SHARED {
-        T::exponentials(from, shift, to);
+        super::slices::exponentials(from, shift, to);
     } else {
         let parts = to.par_chunks_mut(SHARED / 4).zip(from.par_chunks(SHARED / 4));
-        parts.for_each(|(to, from)| T::exponentials(from, shift, to));
+        parts.for_each(|(to, from)| super::slices::exponentials(from, shift, to));
     }
     to
 }

@@ -1,8 +1,8 @@
 //! A part of a table with its variables in another order, copied tile by tile so that both sides go by whole cache lines.
 
-use super::lanes;
 use super::real::Real;
 use super::shape::offsets;
+use super::slices;
 use rayon::prelude::*;
 
 /// Part of a table, its variables in another order.
@@ -123,13 +123,13 @@ impl Picked<'_> {
     pub fn exponentials<U: Real>(&self, shift: f64, to: &mut [U]) {
         self.blocks(to, |from, inner, to| {
             if inner.is_empty() {
-                return lanes::exponentials(&from[..to.len()], shift, to);
+                return slices::exponentials_of_wide(&from[..to.len()], shift, to);
             }
             let mut near = [0.0; NEAR];
             for (to, inner) in to.chunks_mut(NEAR).zip(inner.chunks(NEAR)) {
                 // SAFETY: no offset of a block is beyond `from`.
                 near.iter_mut().zip(inner).for_each(|(n, o)| *n = unsafe { *from.get_unchecked(*o) });
-                lanes::exponentials(&near[..to.len()], shift, to);
+                slices::exponentials_of_wide(&near[..to.len()], shift, to);
             }
         });
     }

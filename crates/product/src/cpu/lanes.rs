@@ -1,6 +1,8 @@
 //! Inner loops of the bucket kernel, compiled for AVX-512 and AVX2 beside the plain form.
 
 use super::real::Real;
+use super::slices;
+use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// A run of one table along the block.
 pub type Term<'a, T> = &'a [T];
@@ -25,39 +27,20 @@ trait Loop {
     fn run<const FMA: bool>(self);
 }
 
+/// A loop as a kernel: its vectors are those that the compiler makes for the instruction set.
+struct Compiled<L>(L);
+
+impl<T: Real, L: Loop> Kernel<T> for Compiled<L> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, _: S) {
+        if const { S::FUSED } { self.0.run::<true>() } else { self.0.run::<false>() }
+    }
+}
+
 /// Runs `work` over `len` entries with the widest vectors that the machine has.
-fn widest(len: usize, work: impl Loop) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-        if len >= 8 && has!("avx512f") && has!("avx512dq") && has!("fma") {
-            // SAFETY: the features were just detected.
-            return unsafe { avx512(work) };
-        }
-        if len >= 8 && has!("avx2") && has!("fma") {
-            // SAFETY: the features were just detected.
-            return unsafe { avx2(work) };
-        }
-    }
-    // Every processor of 64-bit ARM multiplies and adds in one instruction, on vectors too.
-    #[cfg(target_arch = "aarch64")]
-    if len >= 8 {
-        return work.run::<true>();
-    }
-    let _ = len;
-    work.run::<false>();
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,fma")]
-fn avx512(work: impl Loop) {
-    work.run::<true>();
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2(work: impl Loop) {
-    work.run::<true>();
+fn widest<T: Real>(len: usize, work: impl Loop) {
+    T::dispatch(if len >= 8 { Isa::detect() } else { Isa::Scalar }, Compiled(work));
 }
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
@@ -76,7 +59,7 @@ pub fn accumulate<T: Real>(
             plain::<T, FMA>(self.0, self.1, self.2, self.3, self.4, self.5);
         }
     }
-    widest(to.len(), Accumulate(to, first, constant, terms, step, scratch));
+    widest::<T>(to.len(), Accumulate(to, first, constant, terms, step, scratch));
 }
 
 /// Products that [`sum_products`] adds in one go, and their most runs.
@@ -107,7 +90,7 @@ pub fn sum_products<T: Real>(to: &mut [T], first: bool, products: &[Product<'_, 
             }
         }
     }
-    widest(to.len(), Sum(to, first, products, runs));
+    widest::<T>(to.len(), Sum(to, first, products, runs));
 }
 
 /// Entries whose sums are held at one time.
@@ -157,96 +140,6 @@ fn column<T: Real, const R: usize, const W: usize, const FMA: bool>(
     to.copy_from_slice(&sums);
 }
 
-/// Every entry's exponential in its place.
-pub fn exponentials_in_place(items: &mut [f64]) {
-    struct Exponentials<'a>(&'a mut [f64]);
-    impl Loop for Exponentials<'_> {
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            self.0.iter_mut().for_each(|v| *v = super::logs::exp::<FMA>(*v));
-        }
-    }
-    widest(items.len(), Exponentials(items));
-}
-
-/// Every entry's logarithm in its place.
-pub fn logarithms_in_place(items: &mut [f64]) {
-    struct Logarithms<'a>(&'a mut [f64]);
-    impl Loop for Logarithms<'_> {
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            self.0.iter_mut().for_each(|v| *v = super::logs::ln::<FMA>(*v));
-        }
-    }
-    widest(items.len(), Logarithms(items));
-}
-
-/// `to = e^(from - shift)`.
-pub fn exponentials<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
-    struct Exponentials<'a, T>(&'a [f64], f64, &'a mut [T]);
-    impl<T: Real> Loop for Exponentials<'_, T> {
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            each(self.0, self.2, |f| T::of(super::logs::exp::<FMA>(f - self.1)));
-        }
-    }
-    widest(to.len(), Exponentials(from, shift, to));
-}
-
-/// `to = ln(from) + shift`.
-pub fn logarithms<T: Real>(from: &[T], shift: f64, to: &mut [f64]) {
-    struct Logarithms<'a, T>(&'a [T], f64, &'a mut [f64]);
-    impl<T: Real> Loop for Logarithms<'_, T> {
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            each(self.0, self.2, |f| super::logs::ln::<FMA>(f.f64()) + self.1);
-        }
-    }
-    widest(to.len(), Logarithms(from, shift, to));
-}
-
-/// `to = of(from)`; slices as arguments of their own are known not to overlap.
-#[inline(always)]
-fn each<T: Real, U: Real>(from: &[T], to: &mut [U], of: impl Fn(T) -> U) {
-    to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
-}
-
-/// The smallest and the largest nonzero value; (∞, 0) if there is none.
-pub fn ends<T: Real>(values: &[T]) -> (f64, f64) {
-    extremes(values, 0.0)
-}
-
-/// The least and the greatest finite logarithm; (∞, -∞) if there is none.
-pub fn log_ends(logs: &[f64]) -> (f64, f64) {
-    extremes(logs, f64::NEG_INFINITY)
-}
-
-/// The smallest and the largest value above `floor`.
-fn extremes<T: Real>(values: &[T], floor: f64) -> (f64, f64) {
-    struct Extremes<'a, T>(&'a [T], T, &'a mut [[T; 16]; 2]);
-    impl<T: Real> Loop for Extremes<'_, T> {
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            let Extremes(values, floor, found) = self;
-            let none = T::of(f64::INFINITY);
-            // Lanes of its own stay in registers.
-            let [mut low, mut high] = *found;
-            for chunk in values.chunks(16) {
-                for ((l, h), v) in low.iter_mut().zip(&mut high).zip(chunk) {
-                    let above = if *v > floor { *v } else { none };
-                    *l = if above < *l { above } else { *l };
-                    *h = if *v > *h { *v } else { *h };
-                }
-            }
-            *found = [low, high];
-        }
-    }
-    let mut found = [[T::of(f64::INFINITY); 16], [T::of(floor); 16]];
-    widest(values.len(), Extremes(values, T::of(floor), &mut found));
-    let [low, high] = found.map(|lanes| lanes.map(Real::f64));
-    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(floor, f64::max))
-}
-
 #[inline(always)]
 fn plain<T: Real, const FMA: bool>(
     to: &mut [T],
@@ -265,12 +158,13 @@ fn plain<T: Real, const FMA: bool>(
         }
         Step::LogAdd(peaks) => {
             total(constant, terms, scratch, to.len());
-            put(
-                to,
-                first,
-                false,
-                scratch.iter().zip(peaks).map(|(s, p)| T::of(super::logs::exp::<FMA>(s.f64() - p.f64()))),
-            );
+            for (sum, peak) in scratch.iter_mut().zip(peaks) {
+                // Where all are nothing, so is the sum: not their difference, which is no number.
+                let peak = if *peak > T::from_f64(f64::NEG_INFINITY) { *peak } else { T::ZERO };
+                *sum = *sum - peak;
+            }
+            slices::exponentials_in_place(scratch);
+            put(to, first, false, scratch.iter().copied());
         }
     }
 }

@@ -267,7 +267,7 @@ impl Matrices {
                     }
                     let a = &panels.a[g * apart[0] + i * height * depth..][..width * depth];
                     let b = &panels.b[g * apart[1] + j * COLUMNS * depth..][..COLUMNS * depth];
-                    T::tile(vectors, depth, a, b, max, &mut tile.0);
+                    super::micro::tile(vectors, depth, a, b, max, &mut tile.0);
                     store(out, base, [rows, columns], &tile.0, width, put);
                 }
             }

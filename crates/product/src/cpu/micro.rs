@@ -1,246 +1,293 @@
-//! The matrix kernel's register tile: up to three vectors of rows by eight columns, summed or maximised over the depth.
+//! The register tiles of the matrix kernels, over packed panels.
+//!
+//! Panels are packed in logical vectors of [`Real::LANES`] entries, whatever the machine. A register tile keeps its sums in
+//! registers along the whole depth:
+//!
+//! ```text
+//! for each block of R vectors and C columns of the tile, as large as the registers allow
+//!     sums = 0
+//!     for k in 0..depth
+//!         sums[r][c] ⊕= a[k][r] · b[k][c]        for all r, c
+//!     tile = sums
+//! ```
+//!
+//! Every entry takes its terms one after another along the depth, so that its bits do not depend on the shape of a block. A
+//! machine with 32 registers of 512 bits takes a tile in one block. Others take it in several, which read the panels
+//! again from the nearest cache.
 
-/// Vectors of rows in a full tile.
+use super::real::Real;
+use zipfold_vector::simd::{Isa, Kernel, Lanes};
+
+/// Vectors of rows in a full tile of the matrix kernel.
 pub const ROWS: usize = 3;
-/// Columns of a tile.
+/// Columns of such a tile.
 pub const COLUMNS: usize = 8;
 
-macro_rules! micro {
-    ($name:ident, $avx:ident, $plain:ident, $t:ty, $lanes:expr, $zero:ident, $load:ident, $set:ident, $fma:ident, $mul:ident, $max:ident, $store:ident) => {
-        /// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for non-negative numbers)
-        /// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
-        pub fn $name(rows: usize, depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
-            let width = rows * $lanes;
-            if !(1..=ROWS).contains(&rows)
-                || a.len() < depth * width
-                || b.len() < depth * COLUMNS
-                || tile.len() < width * COLUMNS
-            {
-                tile.fill(0.0);
-                return;
-            }
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the feature was just detected, and the lengths checked above are those the kernel reads and writes.
-                unsafe {
-                    match (rows, max) {
-                        (1, false) => $avx::<1, false>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        (2, false) => $avx::<2, false>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        (_, false) => $avx::<3, false>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        (1, true) => $avx::<1, true>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        (2, true) => $avx::<2, true>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                        (_, true) => $avx::<3, true>(depth, a.as_ptr(), b.as_ptr(), tile.as_mut_ptr()),
-                    }
-                }
-                return;
-            }
-            $plain(width, depth, a, b, max, tile);
-        }
-
-        // SAFETY (callers): the machine has AVX-512 F, and the pointers hold whole panels and a whole tile.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const R: usize, const MAX: bool>(
-            depth: usize,
-            mut a: *const $t,
-            mut b: *const $t,
-            tile: *mut $t,
-        ) {
-            use std::arch::x86_64::*;
-            let mut acc = [[$zero(); R]; COLUMNS];
-            for _ in 0..depth {
-                let mut rows = [$zero(); R];
-                for r in 0..R {
-                    // SAFETY: `a` holds depth · R · lanes numbers (checked by the caller).
-                    rows[r] = unsafe { $load(a.add(r * $lanes)) };
-                }
-                for c in 0..COLUMNS {
-                    // SAFETY: `b` holds depth · COLUMNS numbers (checked by the caller).
-                    let x = $set(unsafe { *b.add(c) });
-                    for r in 0..R {
-                        acc[c][r] = if MAX { $max(acc[c][r], $mul(rows[r], x)) } else { $fma(rows[r], x, acc[c][r]) };
-                    }
-                }
-                // SAFETY: steps of the sizes checked above; the last ends one past the end.
-                unsafe {
-                    a = a.add(R * $lanes);
-                    b = b.add(COLUMNS);
-                }
-            }
-            for c in 0..COLUMNS {
-                for r in 0..R {
-                    // SAFETY: `tile` holds COLUMNS · R · lanes numbers (checked by the caller).
-                    unsafe { $store(tile.add((c * R + r) * $lanes), acc[c][r]) };
-                }
-            }
-        }
-
-        fn $plain(width: usize, depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
-            tile[..width * COLUMNS].fill(0.0);
-            for (row, col) in a.chunks_exact(width).zip(b.chunks_exact(COLUMNS)).take(depth) {
-                for (out, x) in tile.chunks_exact_mut(width).zip(col) {
-                    if max {
-                        out.iter_mut().zip(row).for_each(|(o, r)| *o = o.max(r * x));
-                    } else {
-                        out.iter_mut().zip(row).for_each(|(o, r)| *o += r * x);
-                    }
-                }
-            }
-        }
-    };
+/// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for non-negative numbers)
+/// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
+pub fn tile<T: Real>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+    let width = rows * T::LANES;
+    let short = a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS;
+    if !(1..=ROWS).contains(&rows) || short {
+        tile.fill(T::ZERO);
+        return;
+    }
+    let (a, b, tile) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
+    T::dispatch(Isa::detect(), Outer { rows, depth, a, b, tile, max });
 }
 
-micro!(
-    tile_f64,
-    avx_f64,
-    plain_f64,
-    f64,
-    8,
-    _mm512_setzero_pd,
-    _mm512_loadu_pd,
-    _mm512_set1_pd,
-    _mm512_fmadd_pd,
-    _mm512_mul_pd,
-    _mm512_max_pd,
-    _mm512_storeu_pd
-);
-micro!(
-    tile_f32,
-    avx_f32,
-    plain_f32,
-    f32,
-    16,
-    _mm512_setzero_ps,
-    _mm512_loadu_ps,
-    _mm512_set1_ps,
-    _mm512_fmadd_ps,
-    _mm512_mul_ps,
-    _mm512_max_ps,
-    _mm512_storeu_ps
-);
+/// A tile of the matrix kernel: vectors by numbers. The pointers hold whole panels and a whole tile.
+struct Outer<T> {
+    rows: usize,
+    depth: usize,
+    a: *const T,
+    b: *const T,
+    tile: *mut T,
+    max: bool,
+}
 
-macro_rules! vectors {
-    ($name:ident, $avx:ident, $t:ty, $lanes:expr, $zero:ident, $load:ident, $fma:ident, $mul:ident, $max:ident, $store:ident) => {
-        /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
-        /// short leave the tile zero.
-        pub fn $name(sides: (usize, usize), depth: usize, a: &[$t], b: &[$t], max: bool, tile: &mut [$t]) {
-            let (rows, columns) = (sides.0 * $lanes, sides.1 * $lanes);
-            if a.len() < depth * rows || b.len() < depth * columns || tile.len() < sides.0 * columns {
-                tile.fill(0.0);
-                return;
+impl<T: Real> Kernel<T> for Outer<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        if self.max { self.by_machine::<S, true>(s) } else { self.by_machine::<S, false>(s) }
+    }
+}
+
+impl<T: Real> Outer<T> {
+    #[inline(always)]
+    fn by_machine<S: Lanes<T>, const MAX: bool>(&self, s: S) {
+        if const { S::N == T::LANES } {
+            match self.rows {
+                1 => self.blocks::<S, 1, COLUMNS, MAX>(s),
+                2 => self.blocks::<S, 2, COLUMNS, MAX>(s),
+                _ => self.blocks::<S, 3, COLUMNS, MAX>(s),
             }
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                let (from, with, to) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
-                // SAFETY: the feature was just detected, and the lengths checked above are those the kernel reads and writes.
-                unsafe {
-                    match (sides, max) {
-                        ((4, 4), false) => return $avx::<4, 4, false>(depth, from, with, to),
-                        ((2, 8), false) => return $avx::<2, 8, false>(depth, from, with, to),
-                        ((8, 2), false) => return $avx::<8, 2, false>(depth, from, with, to),
-                        ((1, 16), false) => return $avx::<1, 16, false>(depth, from, with, to),
-                        ((16, 1), false) => return $avx::<16, 1, false>(depth, from, with, to),
-                        ((4, 4), true) => return $avx::<4, 4, true>(depth, from, with, to),
-                        ((2, 8), true) => return $avx::<2, 8, true>(depth, from, with, to),
-                        ((8, 2), true) => return $avx::<8, 2, true>(depth, from, with, to),
-                        ((1, 16), true) => return $avx::<1, 16, true>(depth, from, with, to),
-                        ((16, 1), true) => return $avx::<16, 1, true>(depth, from, with, to),
-                        _ => {}
+        } else if const { S::REGISTERS >= 32 } {
+            self.blocks::<S, 4, 4, MAX>(s);
+        } else if const { S::REGISTERS >= 16 } {
+            // Two vectors of the machine to a logical one: twelve sums, or eight, of sixteen registers.
+            match self.rows {
+                1 => self.blocks::<S, 2, 4, MAX>(s),
+                2 => self.blocks::<S, 4, 2, MAX>(s),
+                _ => self.blocks::<S, 6, 2, MAX>(s),
+            }
+        } else {
+            self.blocks::<S, 2, 2, MAX>(s);
+        }
+    }
+    #[inline(always)]
+    fn blocks<S: Lanes<T>, const R: usize, const C: usize, const MAX: bool>(&self, s: S) {
+        for column in (0..COLUMNS).step_by(C) {
+            for row in (0..self.rows * T::LANES).step_by(R * S::N) {
+                // SAFETY: whoever makes the tile promises whole panels; blocks divide it.
+                unsafe { self.block::<S, R, C, MAX>(s, row, column) };
+            }
+        }
+    }
+    /// # Safety
+    /// The block lies within the tile.
+    #[inline(always)]
+    unsafe fn block<S: Lanes<T>, const R: usize, const C: usize, const MAX: bool>(
+        &self,
+        s: S,
+        row: usize,
+        column: usize,
+    ) {
+        let width = self.rows * T::LANES;
+        let mut sums = [[s.splat(T::ZERO); R]; C];
+        // SAFETY: `a` holds depth · width entries, `b` depth · COLUMNS and the tile width · COLUMNS, of which the block takes its
+        // own; the steps end one past the end.
+        unsafe {
+            let (mut a, mut b) = (self.a.add(row), self.b.add(column));
+            for _ in 0..self.depth {
+                let mut rows = [s.splat(T::ZERO); R];
+                for (r, row) in rows.iter_mut().enumerate() {
+                    *row = s.load(a.add(r * S::N));
+                }
+                for (c, sums) in sums.iter_mut().enumerate() {
+                    let y = s.splat(*b.add(c));
+                    for (sum, x) in sums.iter_mut().zip(rows) {
+                        *sum = taken::<T, S, MAX>(s, *sum, x, y);
                     }
                 }
+                (a, b) = (a.wrapping_add(width), b.wrapping_add(COLUMNS));
             }
-            tile[..sides.0 * columns].fill(0.0);
-            for (rows, cols) in a.chunks_exact(rows).zip(b.chunks_exact(columns)).take(depth) {
-                let places = (0..sides.0 * sides.1).map(|i| (i / sides.1, i % sides.1));
-                for (to, (r, c)) in tile.chunks_exact_mut($lanes).zip(places) {
-                    let (row, col) = (&rows[r * $lanes..][..$lanes], &cols[c * $lanes..][..$lanes]);
-                    to.iter_mut()
-                        .zip(row)
-                        .zip(col)
-                        .for_each(|((t, x), y)| *t = if max { t.max(x * y) } else { *t + x * y });
+            for (c, sums) in sums.iter().enumerate() {
+                for (r, sum) in sums.iter().enumerate() {
+                    s.store(*sum, self.tile.add((column + c) * width + row + r * S::N));
                 }
             }
         }
+    }
+}
 
-        // SAFETY (callers): the machine has AVX-512 F, and the pointers hold whole panels and a whole tile.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const R: usize, const C: usize, const MAX: bool>(
-            depth: usize,
-            mut a: *const $t,
-            mut b: *const $t,
-            tile: *mut $t,
-        ) {
-            use std::arch::x86_64::*;
-            let mut acc = [[$zero(); C]; R];
-            for _ in 0..depth {
+/// `sum ⊕ x · y`.
+#[inline(always)]
+fn taken<T: Real, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S::V) -> S::V {
+    if MAX { s.max(sum, s.mul(x, y)) } else { s.mul_add(x, y, sum) }
+}
+
+/// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
+/// short leave the tile zero.
+pub fn vector_tile<T: Real>(sides: (usize, usize), depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+    let (rows, columns) = (sides.0 * T::LANES, sides.1 * T::LANES);
+    if a.len() < depth * rows || b.len() < depth * columns || tile.len() < sides.0 * columns {
+        tile.fill(T::ZERO);
+        return;
+    }
+    let (a, b, tile) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
+    T::dispatch(Isa::detect(), Inner { sides, depth, a, b, tile, max });
+}
+
+/// A tile of [`super::vectors`]: vectors by vectors, lane by lane. The pointers hold whole panels and a whole tile.
+struct Inner<T> {
+    sides: (usize, usize),
+    depth: usize,
+    a: *const T,
+    b: *const T,
+    tile: *mut T,
+    max: bool,
+}
+
+impl<T: Real> Kernel<T> for Inner<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        if self.max { self.by_machine::<S, true>(s) } else { self.by_machine::<S, false>(s) }
+    }
+}
+
+impl<T: Real> Inner<T> {
+    #[inline(always)]
+    fn by_machine<S: Lanes<T>, const MAX: bool>(&self, s: S) {
+        if const { S::REGISTERS >= 32 } {
+            match self.sides {
+                (4, 4) => self.blocks::<S, 4, 4, MAX>(s),
+                (2, 8) => self.blocks::<S, 2, 8, MAX>(s),
+                (8, 2) => self.blocks::<S, 8, 2, MAX>(s),
+                (1, 16) => self.blocks::<S, 1, 16, MAX>(s),
+                (16, 1) => self.blocks::<S, 16, 1, MAX>(s),
+                _ => self.blocks::<S, 1, 1, MAX>(s),
+            }
+        } else {
+            match self.sides {
+                (4, 4) | (2, 8) => self.blocks::<S, 2, 4, MAX>(s),
+                (8, 2) => self.blocks::<S, 4, 2, MAX>(s),
+                (1, 16) => self.blocks::<S, 1, 8, MAX>(s),
+                (16, 1) => self.blocks::<S, 8, 1, MAX>(s),
+                _ => self.blocks::<S, 1, 1, MAX>(s),
+            }
+        }
+    }
+    #[inline(always)]
+    fn blocks<S: Lanes<T>, const R: usize, const C: usize, const MAX: bool>(&self, s: S) {
+        for lane in (0..T::LANES).step_by(S::N) {
+            for row in (0..self.sides.0).step_by(R) {
+                for column in (0..self.sides.1).step_by(C) {
+                    // SAFETY: whoever makes the tile promises whole panels; blocks divide it.
+                    unsafe { self.block::<S, R, C, MAX>(s, lane, (row, column)) };
+                }
+            }
+        }
+    }
+    /// # Safety
+    /// The block lies within the tile.
+    #[inline(always)]
+    unsafe fn block<S: Lanes<T>, const R: usize, const C: usize, const MAX: bool>(
+        &self,
+        s: S,
+        lane: usize,
+        (row, column): (usize, usize),
+    ) {
+        let (rows, columns) = (self.sides.0 * T::LANES, self.sides.1 * T::LANES);
+        let mut sums = [[s.splat(T::ZERO); C]; R];
+        // SAFETY: `a` holds depth · rows entries, `b` depth · columns and the tile its entries, of which the block takes its own;
+        // the steps end one past the end.
+        unsafe {
+            let (mut a, mut b) = (self.a.add(row * T::LANES + lane), self.b.add(column * T::LANES + lane));
+            for _ in 0..self.depth {
                 // The shorter side is held, the longer one passes.
                 if R < C {
-                    let mut rows = [$zero(); R];
-                    for r in 0..R {
-                        // SAFETY: `a` holds depth · R · lanes numbers (checked by the caller).
-                        rows[r] = unsafe { $load(a.add(r * $lanes)) };
+                    let mut held = [s.splat(T::ZERO); R];
+                    for (r, x) in held.iter_mut().enumerate() {
+                        *x = s.load(a.add(r * T::LANES));
                     }
                     for c in 0..C {
-                        // SAFETY: `b` holds depth · C · lanes numbers (checked by the caller).
-                        let col = unsafe { $load(b.add(c * $lanes)) };
-                        for r in 0..R {
-                            acc[r][c] =
-                                if MAX { $max(acc[r][c], $mul(rows[r], col)) } else { $fma(rows[r], col, acc[r][c]) };
+                        let y = s.load(b.add(c * T::LANES));
+                        for (sums, x) in sums.iter_mut().zip(held) {
+                            sums[c] = taken::<T, S, MAX>(s, sums[c], x, y);
                         }
                     }
                 } else {
-                    let mut cols = [$zero(); C];
-                    for c in 0..C {
-                        // SAFETY: `b` holds depth · C · lanes numbers (checked by the caller).
-                        cols[c] = unsafe { $load(b.add(c * $lanes)) };
+                    let mut held = [s.splat(T::ZERO); C];
+                    for (c, y) in held.iter_mut().enumerate() {
+                        *y = s.load(b.add(c * T::LANES));
                     }
-                    for r in 0..R {
-                        // SAFETY: `a` holds depth · R · lanes numbers (checked by the caller).
-                        let row = unsafe { $load(a.add(r * $lanes)) };
-                        for c in 0..C {
-                            acc[r][c] =
-                                if MAX { $max(acc[r][c], $mul(row, cols[c])) } else { $fma(row, cols[c], acc[r][c]) };
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        let x = s.load(a.add(r * T::LANES));
+                        for (sum, y) in sums.iter_mut().zip(held) {
+                            *sum = taken::<T, S, MAX>(s, *sum, x, y);
                         }
                     }
                 }
-                // SAFETY: steps of the sizes checked by the caller; the last ends one past the end.
-                unsafe {
-                    a = a.add(R * $lanes);
-                    b = b.add(C * $lanes);
-                }
+                (a, b) = (a.wrapping_add(rows), b.wrapping_add(columns));
             }
-            for r in 0..R {
-                for c in 0..C {
-                    // SAFETY: `tile` holds R · C · lanes numbers (checked by the caller).
-                    unsafe { $store(tile.add((r * C + c) * $lanes), acc[r][c]) };
+            for (r, sums) in sums.iter().enumerate() {
+                for (c, sum) in sums.iter().enumerate() {
+                    s.store(*sum, self.tile.add(((row + r) * self.sides.1 + column + c) * T::LANES + lane));
                 }
             }
         }
-    };
+    }
 }
 
-vectors!(
-    vectors_f64,
-    avx_vectors_f64,
-    f64,
-    8,
-    _mm512_setzero_pd,
-    _mm512_loadu_pd,
-    _mm512_fmadd_pd,
-    _mm512_mul_pd,
-    _mm512_max_pd,
-    _mm512_storeu_pd
-);
-vectors!(
-    vectors_f32,
-    avx_vectors_f32,
-    f32,
-    16,
-    _mm512_setzero_ps,
-    _mm512_loadu_ps,
-    _mm512_fmadd_ps,
-    _mm512_mul_ps,
-    _mm512_max_ps,
-    _mm512_storeu_ps
-);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel<T: Real>(len: usize, seed: usize) -> Vec<T> {
+        (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 97) as f64 / 64.0)).collect()
+    }
+
+    /// Every instruction set, shape, depth and operation, against loops over entries whose sums are exact.
+    fn check<T: Real>() {
+        for isa in Isa::available() {
+            for (depth, max) in [0, 1, 2, 7, 33].into_iter().flat_map(|depth| [(depth, false), (depth, true)]) {
+                let take = |sum: f64, term: f64| if max { sum.max(term) } else { sum + term };
+                for rows in 1..=ROWS {
+                    let width = rows * T::LANES;
+                    let (a, b) = (panel::<T>(depth * width, 1), panel::<T>(depth * COLUMNS, 5));
+                    let mut got = vec![T::ONE; width * COLUMNS];
+                    let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
+                    T::dispatch(isa, Outer { rows, depth, a: from, b: with, tile, max });
+                    for (at, got) in got.iter().enumerate() {
+                        let (c, r) = (at / width, at % width);
+                        let term = |k: usize| a[k * width + r].to_f64() * b[k * COLUMNS + c].to_f64();
+                        assert_eq!(got.to_f64(), (0..depth).map(term).fold(0.0, take), "{isa} {rows} {depth} {max}");
+                    }
+                }
+                for sides in [(4, 4), (2, 8), (8, 2), (1, 16), (16, 1), (3, 5)] {
+                    let (rows, columns) = (sides.0 * T::LANES, sides.1 * T::LANES);
+                    let (a, b) = (panel::<T>(depth * rows, 2), panel::<T>(depth * columns, 3));
+                    let mut got = vec![T::ONE; rows * sides.1];
+                    let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
+                    T::dispatch(isa, Inner { sides, depth, a: from, b: with, tile, max });
+                    for (at, got) in got.iter().enumerate() {
+                        let (r, c, lane) = (at / columns, at % columns / T::LANES, at % T::LANES);
+                        let term = |k: usize| {
+                            a[k * rows + r * T::LANES + lane].to_f64() * b[k * columns + c * T::LANES + lane].to_f64()
+                        };
+                        assert_eq!(got.to_f64(), (0..depth).map(term).fold(0.0, take), "{isa} {sides:?} {depth} {max}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_are_those_of_loops_over_entries() {
+        check::<f64>();
+        check::<f32>();
+    }
+}

@@ -25,8 +25,6 @@ mod spread;
 mod target;
 mod tiles;
 pub mod vectors;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 pub use contract::Fold;
 pub use engine::{Engine, Forward, Marginals};

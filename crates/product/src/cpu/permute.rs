@@ -4,6 +4,7 @@
 
 use super::real::Real;
 use super::tiles::Row;
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
 /// Entries of one vector that lie within a vector of the table.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +91,8 @@ macro_rules! permute {
         /// Packs the rows into `to`: vector by vector of a row, each at all depths.
         pub fn $pack(job: &Packing<'_, $t>, to: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                use super::wide::$wide as w;
+            if Isa::detect() == Isa::Avx512 {
+                use zipfold_vector::simd::tables::$wide as w;
                 let vectors = job.run.div_ceil(w::LANES);
                 let all = job.rows.len() * vectors * job.depth.len() * w::LANES;
                 let last = |list: &mut dyn Iterator<Item = usize>| list.max().unwrap_or(0);
@@ -124,7 +125,7 @@ macro_rules! permute {
                     }
                 };
             }
-            plain(job, to);
+            <$t>::dispatch(Isa::detect(), Rows { job, to });
         }
 
         /// `K` pieces a vector at most, 0 for runs that lie side by side.
@@ -134,7 +135,7 @@ macro_rules! permute {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         unsafe fn $avx<const K: usize, const EXP: bool>(job: &Packing<'_, $t>, to: &mut [$t]) {
-            use super::wide::$wide as w;
+            use zipfold_vector::simd::tables::$wide as w;
             let vectors = job.run.div_ceil(w::LANES);
             let deep = job.depth.len();
             let shift = w::splat(job.shift.unwrap_or(0.0));
@@ -203,7 +204,7 @@ macro_rules! permute {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         unsafe fn $gathered(job: &Packing<'_, $t>, to: &mut [$t]) {
-            use super::wide::$wide as w;
+            use zipfold_vector::simd::tables::$wide as w;
             let vectors = job.run.div_ceil(w::LANES);
             for (at, row) in job.rows.iter().enumerate() {
                 for vector in 0..vectors {
@@ -245,20 +246,49 @@ unsafe fn one_by_one<T: Real>(job: &Packing<'_, T>, from: *const T, vector: usiz
     near
 }
 
-/// The same on any machine.
-fn plain<T: Real>(job: &Packing<'_, T>, to: &mut [T]) {
-    let vectors = job.run.div_ceil(T::LANES);
-    for (at, row) in job.rows.iter().enumerate() {
-        for (k, d) in job.depth.iter().enumerate() {
-            for i in 0..job.run {
-                let offset = match job.how {
-                    Run::Straight => i,
-                    Run::Offsets(offsets, _) => offsets[i],
-                };
-                let x = job.from[row.lead + d + offset];
-                let place = ((at * vectors + i / T::LANES) * job.depth.len() + k) * T::LANES + i % T::LANES;
-                to[place] = job.shift.map_or(x, |shift| T::of((x.f64() - shift.f64()).exp()));
+/// The same on any machine: what lies side by side by vectors, other entries one by one, exponentials by vectors.
+struct Rows<'a, T> {
+    job: &'a Packing<'a, T>,
+    to: &'a mut [T],
+}
+
+impl<T: Real> Kernel<T> for Rows<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        let Rows { job, to } = self;
+        let (vectors, deep) = (job.run.div_ceil(T::LANES), job.depth.len());
+        for (at, row) in job.rows.iter().enumerate() {
+            for (k, d) in job.depth.iter().enumerate() {
+                let from = &job.from[row.lead + d..];
+                for vector in 0..vectors {
+                    let first = vector * T::LANES;
+                    let many = T::LANES.min(job.run - first);
+                    let to = &mut to[((at * vectors + vector) * deep + k) * T::LANES..][..T::LANES];
+                    match job.how {
+                        Run::Straight => to[..many].copy_from_slice(&from[first..first + many]),
+                        Run::Offsets(offsets, _) => {
+                            to.iter_mut().zip(&offsets[first..first + many]).for_each(|(t, o)| *t = from[*o]);
+                        }
+                    }
+                    if let Some(shift) = job.shift {
+                        exponentials(s, &mut to[..many], s.splat(shift));
+                    }
+                }
             }
+        }
+    }
+}
+
+/// Replaces entries by their exponentials, less a shift.
+#[inline(always)]
+fn exponentials<T: Real, S: Lanes<T>>(s: S, entries: &mut [T], shift: S::V) {
+    for part in entries.chunks_mut(S::N) {
+        let some = s.mask(first_lanes(part.len()));
+        // SAFETY: no more lanes than the part has.
+        unsafe {
+            let x = s.load_some(some, part.as_ptr());
+            s.store_some(some, s.fast_exp(s.sub(x, shift)), part.as_mut_ptr());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::real::Real;
 #[cfg(target_arch = "x86_64")]
-use zipfold_vector::prefetch;
+use zipfold_vector::{prefetch, simd::Isa};
 
 /// Most lanes of a vector.
 pub const MOST: usize = 16;
@@ -110,7 +110,7 @@ macro_rules! pick {
         /// Copies the vectors that `picks` name at each of `places` to `to`.
         pub fn $name(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
-            if picks.iter().all(|p| p.mask > 0) && std::arch::is_x86_feature_detected!("avx512f") {
+            if picks.iter().all(|p| p.mask > 0) && Isa::detect() == Isa::Avx512 {
                 // SAFETY: the feature was just detected.
                 return unsafe { $avx(from, places, picks, steps, to) };
             }

@@ -9,7 +9,7 @@ use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
 use super::real::Real;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
-use rayon::prelude::*;
+use super::slices;
 use zipfold_core::{Error, Result};
 use zipfold_vector::memory::Block;
 
@@ -111,14 +111,15 @@ impl<T: Real> Prepared<T> {
         Ok(())
     }
     fn logs(&mut self, tables: &[&[T]], out: &mut [T]) {
-        let ends: Vec<(f64, f64)> = tables.iter().map(|t| ends(t)).collect();
+        let ends: Vec<(f64, f64)> =
+            tables.iter().map(|t| slices::shared_ends(t, T::from_f64(f64::NEG_INFINITY))).collect();
         let empty = ends.iter().any(|(low, high)| low > high);
         let widths: f64 = ends.iter().map(|(low, high)| high - low).sum();
         let most = f64::from(T::LIMIT) * std::f64::consts::LN_2;
         if empty || !(widths < most && self.summed_log2 < f64::from(T::LIMIT)) {
             return bucket::contract(&self.shape, tables, Mode::LogSum, out);
         }
-        let shifts: Vec<T> = ends.iter().map(|(_, high)| T::of(*high)).collect();
+        let shifts: Vec<T> = ends.iter().map(|(_, high)| T::from_f64(*high)).collect();
         self.execute(tables, Some(&shifts), out);
     }
     fn sizes(&self, tables: &[&[T]], out: &[T]) -> Result<()> {
@@ -137,7 +138,7 @@ impl<T: Real> Prepared<T> {
     }
     fn execute(&mut self, tables: &[&[T]], shifts: Option<&[T]>, out: &mut [T]) {
         let one = [T::ONE];
-        let total = |shifts: &[T]| T::of(shifts.iter().map(|s| s.f64()).sum());
+        let total = |shifts: &[T]| T::from_f64(shifts.iter().map(|s| s.to_f64()).sum());
         let last = self.steps.len() - 1;
         for (at, step) in self.steps.iter().enumerate() {
             let (before, own) = self.made.split_at_mut(at);
@@ -257,19 +258,6 @@ fn shape(cards: &[usize], scopes: &[Scope], out: &[usize], summed: &[usize]) -> 
     Shape { digits, inputs: scopes.len(), out_len: out.iter().map(|v| cards[*v]).product() }
 }
 
-/// Entries of a part that one thread looks through.
-const PART: usize = 1 << 15;
-
-/// The least finite and the greatest logarithm.
-fn ends<T: Real>(logs: &[T]) -> (f64, f64) {
-    let wide = |(low, high): (T, T)| (low.f64(), high.f64());
-    if logs.len() <= 4 * PART {
-        return wide(T::ends(logs));
-    }
-    let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-    logs.par_chunks(PART).map(|part| wide(T::ends(part))).reduce(|| (f64::INFINITY, f64::NEG_INFINITY), merge)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,17 +305,20 @@ mod tests {
             };
             let tables: Vec<Vec<f64>> = case.scopes.iter().map(&mut fill).collect();
             for held in [Entries::Values, Entries::Logs] {
-                let own = |v: &f64| T::of(if held == Entries::Logs { v.ln() - 3.0 } else { *v });
+                let own = |v: &f64| T::from_f64(if held == Entries::Logs { v.ln() - 3.0 } else { *v });
                 let own: Vec<Vec<T>> = tables.iter().map(|t| t.iter().map(own).collect()).collect();
                 let views: Vec<&[T]> = own.iter().map(|t| &t[..]).collect();
                 let mut bucket = Prepared::<T>::new(&case.cards, &case.scopes, &case.summed, held).unwrap();
                 let want = count(&case, &tables, bucket.scope());
-                let mut got = vec![T::of(7.0); bucket.len()];
+                let mut got = vec![T::from_f64(7.0); bucket.len()];
                 for _ in 0..2 {
                     bucket.run(&views, &mut got).unwrap();
                     for (g, w) in got.iter().zip(&want) {
-                        let g =
-                            if held == Entries::Logs { (g.f64() + 3.0 * views.len() as f64).exp() } else { g.f64() };
+                        let g = if held == Entries::Logs {
+                            (g.to_f64() + 3.0 * views.len() as f64).exp()
+                        } else {
+                            g.to_f64()
+                        };
                         assert!((g - w).abs() <= bound * w, "{held:?} {:?} {:?}: {g} {w}", case.cards, case.scopes);
                     }
                 }

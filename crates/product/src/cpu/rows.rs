@@ -6,8 +6,8 @@
 
 use super::contract::{Fold, products};
 use super::held::{Held, Room};
-use super::lanes;
 use super::shape::{Digit, Shape, offsets};
+use super::slices;
 use rayon::prelude::*;
 use zipfold_core::Result;
 
@@ -49,7 +49,7 @@ pub fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Option<He
     }
     let shown: Vec<Shown<'_>> = peaks.iter().enumerate().map(|(i, p)| Shown::new(shape, i, &p.values.items)).collect();
     out.items.par_chunks_mut(shown.first().map_or(1, |s| s.block)).enumerate().with_min_len(16).for_each(|(at, to)| {
-        lanes::logarithms_in_place(to);
+        slices::logarithms_in_place(to);
         for s in &shown {
             let base = s.outer[at];
             to.iter_mut().zip(&s.inner).for_each(|(t, o)| *t += s.peaks[base + o]);
@@ -101,8 +101,8 @@ impl Peaks {
         let one = |((to, from), base): ((&mut [f64], &[f64]), &usize)| {
             let peaks = &self.values.items[*base..];
             to.iter_mut().zip(from).zip(&self.inner).for_each(|((t, f), o)| *t = f - peaks[*o]);
-            let least = lanes::log_ends(to).0;
-            lanes::exponentials_in_place(to);
+            let least = slices::ends_above(to, f64::NEG_INFINITY).0;
+            slices::exponentials_in_place(to);
             least
         };
         let parts = to.par_chunks_mut(block).zip(table.par_chunks(block)).zip(&self.outer).with_min_len(16);

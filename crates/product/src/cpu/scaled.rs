@@ -2,8 +2,8 @@
 
 use super::gather::Picked;
 use super::held::{Held, Room};
-use super::lanes;
 use super::real::Real;
+use super::slices;
 use crate::plan::Scalar;
 use rayon::prelude::*;
 use zipfold_core::Result;
@@ -65,11 +65,11 @@ impl<T: Real> Scaled<T> {
         }
         let mut items = Held::blank(picked.len(), room, "a table")?;
         if shift == 0 {
-            picked.copy(&mut items.items, T::of);
+            picked.copy(&mut items.items, T::from_f64);
         } else {
             // Two exact steps, so that subnormal numbers and far shifts survive.
             let steps = [f64::from(shift / 2).exp2(), f64::from(shift - shift / 2).exp2()];
-            picked.copy(&mut items.items, |v| T::of(v * steps[0] * steps[1]));
+            picked.copy(&mut items.items, |v| T::from_f64(v * steps[0] * steps[1]));
         }
         Ok(Scaled {
             data: Data::Linear(items),
@@ -108,13 +108,13 @@ impl<T: Real> Scaled<T> {
         let shift = self.exponent as f64 * std::f64::consts::LN_2;
         let mut out = Held::blank(self.len(), room, "logarithms of a table")?;
         if let (Data::Linear(x), true) = (&self.data, out.items.len() < SHARED) {
-            lanes::logarithms(&x.items, shift, &mut out.items);
+            slices::logarithms_of(&x.items, shift, &mut out.items);
             return Ok(out);
         }
         let chunks = out.items.par_chunks_mut(PART).enumerate();
         match &self.data {
             Data::Linear(x) => {
-                chunks.for_each(|(at, to)| lanes::logarithms(&x.items[at * PART..][..to.len()], shift, to))
+                chunks.for_each(|(at, to)| slices::logarithms_of(&x.items[at * PART..][..to.len()], shift, to))
             }
             Data::Log(x) => chunks.for_each(|(at, to)| {
                 to.iter_mut().zip(&x.items[at * PART..]).for_each(|(t, l)| *t = l + shift);
@@ -142,7 +142,7 @@ impl<T: Real> Scaled<T> {
         if self.low >= -T::LIMIT / 8 && self.high <= T::LIMIT / 8 {
             return;
         }
-        let factor = T::of(f64::from(-middle).exp2());
+        let factor = T::from_f64(f64::from(-middle).exp2());
         items.items.par_iter_mut().with_min_len(1 << 15).for_each(|v| *v = *v * factor);
         self.exponent += i64::from(middle);
         self.low -= middle;
@@ -162,14 +162,14 @@ impl<T: Real> Scaled<T> {
     /// Natural logarithm of entry `at`, without the common exponent.
     pub fn ln(&self, at: usize) -> f64 {
         match &self.data {
-            Data::Linear(x) => x.items[at].f64().ln(),
+            Data::Linear(x) => x.items[at].to_f64().ln(),
             Data::Log(x) => x.items[at],
         }
     }
     /// Entry `at`.
     pub fn scalar(&self, at: usize) -> Scalar {
         let one = match &self.data {
-            Data::Linear(x) => Scalar::of(x.items[at].f64()),
+            Data::Linear(x) => Scalar::of(x.items[at].to_f64()),
             Data::Log(x) => Scalar::exp(x.items[at]),
         };
         if one.is_zero() { one } else { Scalar { exponent: one.exponent + self.exponent, ..one } }
@@ -177,7 +177,7 @@ impl<T: Real> Scaled<T> {
     /// Whether every entry is zero.
     pub fn is_zero(&self) -> bool {
         match &self.data {
-            Data::Linear(x) => x.items.iter().all(|v| v.f64() == 0.0),
+            Data::Linear(x) => x.items.iter().all(|v| v.to_f64() == 0.0),
             Data::Log(x) => x.items.iter().all(|v| *v == f64::NEG_INFINITY),
         }
     }
@@ -192,7 +192,9 @@ fn in_logs<T: Real>(items: Held<T>, room: &Room) -> Result<Held<f64>> {
             Ok(*logs)
         }
         Err(any) => match any.downcast::<Held<T>>() {
-            Ok(items) => Held::make(items.items.len(), room, "logarithms of a table", |at| items.items[at].f64().ln()),
+            Ok(items) => {
+                Held::make(items.items.len(), room, "logarithms of a table", |at| items.items[at].to_f64().ln())
+            }
             Err(_) => Held::blank(0, room, "no table"),
         },
     }
@@ -214,28 +216,21 @@ const SHARED: usize = 1 << 15;
 /// `to = e^(from - shift)` on all threads.
 pub(super) fn exponentials<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
     if to.len() < SHARED {
-        return lanes::exponentials(from, shift, to);
+        return slices::exponentials_of_wide(from, shift, to);
     }
-    to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| lanes::exponentials(from, shift, to));
+    to.par_chunks_mut(PART)
+        .zip(from.par_chunks(PART))
+        .for_each(|(to, from)| slices::exponentials_of_wide(from, shift, to));
 }
 
 /// The least and the greatest finite logarithm, on all threads.
 pub(super) fn log_range(logs: &[f64]) -> (f64, f64) {
-    if logs.len() < SHARED {
-        return lanes::log_ends(logs);
-    }
-    let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-    logs.par_chunks(PART).map(lanes::log_ends).reduce(|| (f64::INFINITY, f64::NEG_INFINITY), merge)
+    slices::shared_ends(logs, f64::NEG_INFINITY)
 }
 
 /// Exponents of the smallest and one above the largest nonzero value.
 fn range<T: Real>(values: &[T]) -> (i32, i32) {
-    let (low, high) = if values.len() < 1 << 15 {
-        lanes::ends(values)
-    } else {
-        let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-        values.par_chunks(1 << 14).map(lanes::ends).reduce(|| (f64::INFINITY, 0.0), merge)
-    };
+    let (low, high) = slices::shared_ends(values, T::ZERO);
     if high == 0.0 { (0, 0) } else { (exponent(low), exponent(high) + 1) }
 }
 

@@ -1,4 +1,19 @@
 //! The register tiles of [`super::direct`]: four vectors of one table by a few columns of the other, over a short depth.
+//!
+//! ```text
+//! for each tile of C columns, for each four logical vectors of the rows
+//!     for each vector of the machine in a logical one, for each K of the columns
+//!         sums = 0
+//!         for k in the depth
+//!             sums[r][c] += lead[r][k] · other[r][k][c]      for all r, c
+//!         sums = ln sums + shift, if logarithms are wanted
+//!         result = sums
+//! ```
+//!
+//! K is C if the registers hold as many sums. Columns lie packed by C, so that the layout is the same on all machines.
+
+use super::real::Real;
+use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// Vectors of a tile.
 pub const ROWS: usize = 4;
@@ -62,158 +77,225 @@ impl<T> Job<'_, T> {
     }
 }
 
-macro_rules! tiles {
-    ($name:ident, $avx:ident, $wide:ident, $t:ty) => {
-        /// Makes all rows of `job` at `out`, whose entries no other thread touches.
-        ///
-        /// # Safety
-        /// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
-        pub unsafe fn $name(job: &Job<'_, $t>, out: *mut $t, past: bool) {
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the feature was just detected; the caller's promise.
-                unsafe {
-                    match (job.wide, job.vectors) {
-                        (1, false) => $avx::<1, false>(job, out, past),
-                        (2, false) => $avx::<2, false>(job, out, past),
-                        (3, false) => $avx::<3, false>(job, out, past),
-                        (4, false) => $avx::<4, false>(job, out, past),
-                        (_, false) => $avx::<6, false>(job, out, past),
-                        (1, true) => $avx::<1, true>(job, out, past),
-                        (2, true) => $avx::<2, true>(job, out, past),
-                        (3, true) => $avx::<3, true>(job, out, past),
-                        (4, true) => $avx::<4, true>(job, out, past),
-                        (_, true) => $avx::<6, true>(job, out, past),
-                    }
-                }
-                return;
-            }
-            // Vectors alone go past the caches.
-            let _ = past;
-            // SAFETY: the caller's promise.
-            unsafe { plain(job, out) }
-        }
-
-        /// # Safety
-        /// The machine has AVX-512 F; see the caller.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const C: usize, const VECTORS: bool>(job: &Job<'_, $t>, out: *mut $t, past: bool) {
-            use super::wide::$wide as w;
-            let vectors = job.run.div_ceil(w::LANES);
-            let step = job.step(w::LANES);
-            let deep = job.depth.len();
-            let entry = if VECTORS { w::LANES } else { 1 };
-            let last = w::mask(job.run - (vectors - 1) * w::LANES);
-            let total = job.rows.len() * vectors;
-            let mut lead = [job.lead.as_ptr(); ROWS];
-            let mut other = [job.other.as_ptr(); ROWS];
-            let mut to = [out; ROWS];
-            let mut mask = [w::Mask::MAX; ROWS];
-            for (tile, columns) in job.columns.chunks_exact(C).enumerate() {
-                let (mut row, mut vector) = (0, 0);
-                for done in (0..total).step_by(ROWS) {
-                    for r in 0..ROWS {
-                        if done + r < total {
-                            let at = &job.rows[row];
-                            let first = if job.packed {
-                                (row * vectors + vector) * deep * w::LANES
-                            } else {
-                                at.lead + vector * w::LANES
-                            };
-                            // SAFETY: within the tables by the caller's promise.
-                            unsafe {
-                                lead[r] = job.lead.as_ptr().add(first);
-                                other[r] = job.other.as_ptr().add(at.other + vector * step + tile * C * deep * entry);
-                                to[r] = out.add(at.out + vector * w::LANES);
-                            }
-                            vector += 1;
-                            mask[r] = w::Mask::MAX;
-                            if vector == vectors {
-                                mask[r] = last;
-                                (vector, row) = (0, row + 1);
-                            }
-                        } else {
-                            // Rows beyond the last are the one before once more.
-                            (lead[r], other[r], to[r], mask[r]) = (lead[r - 1], other[r - 1], to[r - 1], mask[r - 1]);
-                        }
-                    }
-                    let mut sums = [[w::splat(0.0); C]; ROWS];
-                    let mut at = 0;
-                    for d in job.depth {
-                        for r in 0..ROWS {
-                            // SAFETY: within the tables by the caller's promise.
-                            unsafe {
-                                let x = w::load_some(mask[r], lead[r].add(*d));
-                                for c in 0..C {
-                                    let from = other[r].add(at + c * entry);
-                                    let y = if VECTORS { w::load(from) } else { w::splat(*from) };
-                                    sums[r][c] = w::fma(x, y, sums[r][c]);
-                                }
-                            }
-                        }
-                        at += C * entry;
-                    }
-                    // A copy entry by entry: the sums themselves stay in registers.
-                    let mut made = [[w::splat(0.0); C]; ROWS];
-                    for r in 0..ROWS {
-                        for c in 0..C {
-                            made[r][c] = sums[r][c];
-                        }
-                    }
-                    if let Some(shift) = job.logs {
-                        for of_row in &mut made {
-                            for sum in of_row {
-                                *sum = w::add(w::ln(*sum), w::splat(shift));
-                            }
-                        }
-                    }
-                    for r in 0..ROWS {
-                        for c in 0..C {
-                            // SAFETY: within the result by the caller's promise; whole vectors that begin at a line go past
-                            // the caches where that is wanted.
-                            unsafe {
-                                let place = to[r].add(columns[c]);
-                                if mask[r] != w::Mask::MAX {
-                                    w::store_some(place, mask[r], made[r][c]);
-                                } else if past && (place as usize).is_multiple_of(64) {
-                                    w::stream(place, made[r][c]);
-                                } else {
-                                    w::store(place, made[r][c]);
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    };
-}
-tiles!(tiles_f32, avx_f32, singles, f32);
-tiles!(tiles_f64, avx_f64, doubles, f64);
-
-/// The same entry by entry.
+/// Makes all rows of `job` at `out`, whose entries no other thread touches; `past`: whole lines go past the caches.
 ///
 /// # Safety
-/// As [`tiles_f32`].
-unsafe fn plain<T: super::real::Real>(job: &Job<'_, T>, out: *mut T) {
-    let vectors = job.run.div_ceil(T::LANES);
-    let entry = if job.vectors { T::LANES } else { 1 };
-    for (at, row) in job.rows.iter().enumerate() {
-        for i in 0..job.run {
-            let (vector, lane) = (i / T::LANES, i % T::LANES);
-            let lead =
-                if job.packed { (at * vectors + vector) * job.depth.len() * T::LANES + lane } else { row.lead + i };
-            for (c, column) in job.columns.iter().enumerate() {
-                let first = row.other
-                    + vector * job.step(T::LANES)
-                    + (c / job.wide * job.wide * job.depth.len() + c % job.wide) * entry
-                    + if job.vectors { lane } else { 0 };
-                let term = |(k, d): (usize, &usize)| job.lead[lead + d] * job.other[first + k * job.wide * entry];
-                let sum = job.depth.iter().enumerate().map(term).fold(T::default(), |a, b| a + b);
-                let sum = job.logs.map_or(sum, |shift| T::of(sum.f64().ln()) + shift);
-                // SAFETY: within the result by the caller's promise.
-                unsafe { *out.add(row.out + i + column) = sum };
+/// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
+pub unsafe fn tiles<T: Real>(job: &Job<'_, T>, out: *mut T, past: bool) {
+    T::dispatch(Isa::detect(), Tiles { job, out, past });
+}
+
+/// All tiles of a job. The tables and `out` hold as many entries as [`Job::reach`] says.
+struct Tiles<'a, T> {
+    job: &'a Job<'a, T>,
+    out: *mut T,
+    past: bool,
+}
+
+impl<T: Real> Kernel<T> for Tiles<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<T>>(self, s: S) {
+        if self.job.vectors { self.by_width::<S, true>(s) } else { self.by_width::<S, false>(s) }
+    }
+}
+
+/// Four logical vectors of the result.
+struct Group<T> {
+    lead: [*const T; ROWS],
+    other: [*const T; ROWS],
+    to: [*mut T; ROWS],
+    /// Entries of each that the result has.
+    live: [usize; ROWS],
+}
+
+impl<T: Real> Tiles<'_, T> {
+    #[inline(always)]
+    fn by_width<S: Lanes<T>, const VECTORS: bool>(&self, s: S) {
+        match (self.job.wide, const { S::REGISTERS >= 32 }) {
+            (1, _) => self.all::<S, 1, 1, VECTORS>(s),
+            (2, _) => self.all::<S, 2, 2, VECTORS>(s),
+            (3, _) => self.all::<S, 3, 3, VECTORS>(s),
+            (4, true) => self.all::<S, 4, 4, VECTORS>(s),
+            (4, false) => self.all::<S, 4, 2, VECTORS>(s),
+            (_, true) => self.all::<S, 6, 6, VECTORS>(s),
+            (_, false) => self.all::<S, 6, 3, VECTORS>(s),
+        }
+    }
+    /// Tiles of `C` columns, `K` at a time.
+    #[inline(always)]
+    fn all<S: Lanes<T>, const C: usize, const K: usize, const VECTORS: bool>(&self, s: S) {
+        let job = self.job;
+        let vectors = job.run.div_ceil(T::LANES);
+        let total = job.rows.len() * vectors;
+        for (tile, columns) in job.columns.chunks_exact(C).enumerate() {
+            let mut next = (0, 0);
+            for done in (0..total).step_by(ROWS) {
+                let group = self.group::<C, VECTORS>(tile, total - done, &mut next);
+                for lane in (0..T::LANES).step_by(S::N) {
+                    for first in (0..C).step_by(K) {
+                        // SAFETY: whoever makes the job promises its tables and the result.
+                        unsafe { self.part::<S, C, K, VECTORS>(s, &group, lane, (first, &columns[first..first + K])) };
+                    }
+                }
+            }
+        }
+    }
+    /// The four vectors from the row and the vector of it that come `next`, of `left`.
+    #[inline(always)]
+    fn group<const C: usize, const VECTORS: bool>(
+        &self,
+        tile: usize,
+        left: usize,
+        next: &mut (usize, usize),
+    ) -> Group<T> {
+        let job = self.job;
+        let (vectors, deep) = (job.run.div_ceil(T::LANES), job.depth.len());
+        let (step, entry) = (job.step(T::LANES), if VECTORS { T::LANES } else { 1 });
+        let last = job.run - (vectors - 1) * T::LANES;
+        let (lead, other) = ([job.lead.as_ptr(); ROWS], [job.other.as_ptr(); ROWS]);
+        let mut group = Group { lead, other, to: [self.out; ROWS], live: [T::LANES; ROWS] };
+        for r in 0..ROWS {
+            if r >= left {
+                // Rows beyond the last are the one before once more.
+                group.lead[r] = group.lead[r - 1];
+                group.other[r] = group.other[r - 1];
+                (group.to[r], group.live[r]) = (group.to[r - 1], group.live[r - 1]);
+                continue;
+            }
+            let (row, vector) = *next;
+            let at = &job.rows[row];
+            let packed = (row * vectors + vector) * deep * T::LANES;
+            let first = if job.packed { packed } else { at.lead + vector * T::LANES };
+            group.lead[r] = job.lead.as_ptr().wrapping_add(first);
+            group.other[r] = job.other.as_ptr().wrapping_add(at.other + vector * step + tile * C * deep * entry);
+            group.to[r] = self.out.wrapping_add(at.out + vector * T::LANES);
+            let ends = vector + 1 == vectors;
+            group.live[r] = if ends { last } else { T::LANES };
+            *next = if ends { (row + 1, 0) } else { (row, vector + 1) };
+        }
+        group
+    }
+    /// Lanes from `lane` on of a group, for `K` of its columns from `first` on.
+    ///
+    /// # Safety
+    /// The tables and the result hold as many entries as [`Job::reach`] says.
+    #[inline(always)]
+    unsafe fn part<S: Lanes<T>, const C: usize, const K: usize, const VECTORS: bool>(
+        &self,
+        s: S,
+        group: &Group<T>,
+        lane: usize,
+        (first, columns): (usize, &[usize]),
+    ) {
+        let entry = if VECTORS { T::LANES } else { 1 };
+        let mut mask = [s.mask(0); ROWS];
+        let mut whole = [true; ROWS];
+        for r in 0..ROWS {
+            let live = group.live[r].saturating_sub(lane);
+            (mask[r], whole[r]) = (s.mask(first_lanes(live)), live >= S::N);
+        }
+        let mut sums = [[s.splat(T::ZERO); K]; ROWS];
+        let mut at = first * entry + if VECTORS { lane } else { 0 };
+        for d in self.job.depth {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: within the tables by the caller's promise.
+                unsafe {
+                    let from = group.lead[r].add(*d + lane);
+                    let x = if !S::MASKED && whole[r] { s.load(from) } else { s.load_some(mask[r], from) };
+                    for (c, sum) in sums.iter_mut().enumerate() {
+                        let from = group.other[r].add(at + c * entry);
+                        let y = if VECTORS { s.load(from) } else { s.splat(*from) };
+                        *sum = s.mul_add(x, y, *sum);
+                    }
+                }
+            }
+            at += C * entry;
+        }
+        // A copy entry by entry: the sums themselves stay in registers.
+        let mut made = [[s.splat(T::ZERO); K]; ROWS];
+        for (made, sums) in made.iter_mut().zip(&sums) {
+            for (made, sum) in made.iter_mut().zip(sums) {
+                *made = *sum;
+            }
+        }
+        if let Some(shift) = self.job.logs {
+            for sum in made.iter_mut().flatten() {
+                *sum = s.add(s.fast_ln(*sum), s.splat(shift));
+            }
+        }
+        for (r, made) in made.iter().enumerate() {
+            for (sum, column) in made.iter().zip(columns) {
+                // SAFETY: within the result by the caller's promise; whole vectors that begin at a line go past the caches
+                // where that is wanted, and so do the vectors after them.
+                unsafe {
+                    let place = group.to[r].wrapping_add(column + lane);
+                    if !whole[r] {
+                        s.store_some(mask[r], *sum, place);
+                    } else if self.past && (place as usize).is_multiple_of(size_of::<S::V>()) {
+                        s.stream(*sum, place);
+                    } else {
+                        s.store(*sum, place);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table<T: Real>(len: usize, seed: usize) -> Vec<T> {
+        (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 89) as f64 / 64.0)).collect()
+    }
+
+    /// A job of `rows` rows of `run` entries, `deep` deep, against loops over entries whose sums are exact.
+    fn check<T: Real>(isa: Isa, rows: usize, run: usize, deep: usize, [wide, tiles]: [usize; 2], vectors: bool) {
+        let (columns, per_row) = (wide * tiles, run.div_ceil(T::LANES));
+        let depth: Vec<usize> = (0..deep).map(|k| k * 700).collect();
+        let places: Vec<usize> = (0..columns).map(|c| c * rows * 400).collect();
+        let entry = if vectors { T::LANES } else { 1 };
+        let apart = if vectors { per_row * columns * deep * entry } else { columns * deep };
+        let of_rows: Vec<Row> = (0..rows).map(|r| Row { lead: r * 50, other: r % 2 * apart, out: r * 400 }).collect();
+        let (lead, other) = (table::<T>(700 * deep + 50 * rows + run, 1), table::<T>(2 * apart, 3));
+        let job = Job {
+            lead: &lead,
+            rows: &of_rows,
+            packed: false,
+            depth: &depth,
+            run,
+            other: &other,
+            columns: &places,
+            wide,
+            vectors,
+            logs: None,
+        };
+        let mut out = vec![T::from_f64(-1.0); columns * rows * 400 + run];
+        assert!(job.reach(T::LANES)[2] <= out.len());
+        T::dispatch(isa, Tiles { job: &job, out: out.as_mut_ptr(), past: wide == 3 });
+        let mut want = vec![T::from_f64(-1.0); out.len()];
+        for (row, c, i) in (0..rows * columns * run).map(|n| (n / (columns * run), n / run % columns, n % run)) {
+            let row = &of_rows[row];
+            let first = row.other
+                + i / T::LANES * job.step(T::LANES)
+                + (c / wide * wide * deep + c % wide) * entry
+                + if vectors { i % T::LANES } else { 0 };
+            let term = |k: usize| lead[row.lead + depth[k] + i].to_f64() * other[first + k * wide * entry].to_f64();
+            want[row.out + places[c] + i] = T::from_f64((0..deep).map(term).sum());
+        }
+        assert!(out == want, "{isa} {rows} {run} {deep} {wide} {tiles} {vectors}");
+    }
+
+    #[test]
+    fn tiles_are_those_of_loops_over_entries() {
+        for isa in Isa::available() {
+            for (wide, vectors) in [1, 2, 3, 4, 6].into_iter().flat_map(|wide| [(wide, false), (wide, true)]) {
+                for (rows, run, deep) in [(1, 1, 1), (1, 16, 3), (3, 17, 2), (5, 8, 4), (4, 47, 1), (7, 3, 5)] {
+                    check::<f64>(isa, rows, run, deep, [wide, 2], vectors);
+                    check::<f32>(isa, rows, run, deep, [wide, 1], vectors);
+                }
             }
         }
     }

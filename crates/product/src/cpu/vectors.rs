@@ -229,7 +229,7 @@ impl Vectors {
                     if put != Put::Last || !out.past() {
                         rows.iter().for_each(|r| columns.iter().for_each(|c| out.ask(base + r + c)));
                     }
-                    T::vector_tile(self.tile, depth, a, b, max, &mut tile.0);
+                    super::micro::vector_tile(self.tile, depth, a, b, max, &mut tile.0);
                     for (row, from) in rows.iter().zip(tile.0.chunks(wide * T::LANES)) {
                         for (column, from) in columns.iter().zip(from.chunks(T::LANES)) {
                             match lanes == T::LANES {
@@ -317,9 +317,9 @@ mod tests {
             if shape.visits() > 3e6 {
                 continue;
             }
-            let [a, b] = sizes.map(|len| (0..len).map(|_| T::of(random.unit() + 0.1)).collect::<Vec<T>>());
+            let [a, b] = sizes.map(|len| (0..len).map(|_| T::from_f64(random.unit() + 0.1)).collect::<Vec<T>>());
             let of = |run: &dyn Fn(&mut [T])| {
-                let mut out = vec![T::of(7.0); shape.out_len];
+                let mut out = vec![T::from_f64(7.0); shape.out_len];
                 run(&mut out);
                 out
             };
@@ -335,7 +335,7 @@ mod tests {
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
                 for (w, g) in got.iter().flat_map(|got| want.iter().zip(got)) {
-                    assert!((w.f64() - g.f64()).abs() <= bound * w.f64(), "{max} {:?}", shape.digits);
+                    assert!((w.to_f64() - g.to_f64()).abs() <= bound * w.to_f64(), "{max} {:?}", shape.digits);
                 }
             }
         }

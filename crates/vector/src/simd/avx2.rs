@@ -45,6 +45,7 @@ impl Lanes<f32> for Avx2 {
     type M = __m256;
     const N: usize = 8;
     const REGISTERS: usize = 16;
+    const MASKED: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m256 {
@@ -170,6 +171,18 @@ impl Lanes<f32> for Avx2 {
         })
     }
     #[inline(always)]
+    unsafe fn load_some(self, m: __m256, p: *const f32) -> __m256 {
+        op!(_mm256_maskload_ps(p, _mm256_castps_si256(m)))
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, m: __m256, v: __m256, p: *mut f32) {
+        op!(_mm256_maskstore_ps(p, _mm256_castps_si256(m), v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m256, p: *mut f32) {
+        op!(_mm256_stream_ps(p, v))
+    }
+    #[inline(always)]
     unsafe fn add_to_f64(self, v: __m256, p: *mut f64) {
         let [low, high] = self.widen(v);
         op!({
@@ -202,6 +215,7 @@ impl Lanes<f64> for Avx2 {
     type M = __m256d;
     const N: usize = 4;
     const REGISTERS: usize = 16;
+    const MASKED: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f64) -> __m256d {
@@ -326,6 +340,18 @@ impl Lanes<f64> for Avx2 {
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32) {
         // SAFETY: the caller promises 16 writable values.
         unsafe { Lanes::<f32>::store_indices(self, bits & 0xf, base, p) }
+    }
+    #[inline(always)]
+    unsafe fn load_some(self, m: __m256d, p: *const f64) -> __m256d {
+        op!(_mm256_maskload_pd(p, _mm256_castpd_si256(m)))
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, m: __m256d, v: __m256d, p: *mut f64) {
+        op!(_mm256_maskstore_pd(p, _mm256_castpd_si256(m), v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m256d, p: *mut f64) {
+        op!(_mm256_stream_pd(p, v))
     }
     #[inline(always)]
     unsafe fn add_to_f64(self, v: __m256d, p: *mut f64) {

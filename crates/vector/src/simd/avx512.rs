@@ -1,7 +1,7 @@
 //! AVX-512 F, BW, DQ and VL.
 #![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `op!` states the reason once")]
 
-use super::{Element, Kernel, Lanes, Widen};
+use super::{Element, Kernel, Lanes, Widen, tables};
 use core::arch::asm;
 use core::arch::x86_64::*;
 
@@ -85,6 +85,7 @@ impl Lanes<f32> for Avx512 {
     type M = __mmask16;
     const N: usize = 16;
     const REGISTERS: usize = 32;
+    const MASKED: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
@@ -224,6 +225,26 @@ impl Lanes<f32> for Avx512 {
         })
     }
     #[inline(always)]
+    unsafe fn load_some(self, m: __mmask16, p: *const f32) -> __m512 {
+        op!(_mm512_maskz_loadu_ps(m, p))
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, m: __mmask16, v: __m512, p: *mut f32) {
+        op!(_mm512_mask_storeu_ps(p, m, v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m512, p: *mut f32) {
+        op!(_mm512_stream_ps(p, v))
+    }
+    #[inline(always)]
+    fn fast_exp(self, x: __m512) -> __m512 {
+        op!(tables::singles::exp(x))
+    }
+    #[inline(always)]
+    fn fast_ln(self, x: __m512) -> __m512 {
+        op!(tables::singles::ln(x))
+    }
+    #[inline(always)]
     unsafe fn add_to_f64(self, v: __m512, p: *mut f64) {
         let [low, high] = self.widen(v);
         op!({
@@ -251,6 +272,7 @@ impl Lanes<f64> for Avx512 {
     type M = __mmask8;
     const N: usize = 8;
     const REGISTERS: usize = 32;
+    const MASKED: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f64) -> __m512d {
@@ -376,6 +398,26 @@ impl Lanes<f64> for Avx512 {
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32) {
         // SAFETY: the caller promises 16 writable values.
         unsafe { Lanes::<f32>::store_indices(self, bits & 0xff, base, p) }
+    }
+    #[inline(always)]
+    unsafe fn load_some(self, m: __mmask8, p: *const f64) -> __m512d {
+        op!(_mm512_maskz_loadu_pd(m, p))
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, m: __mmask8, v: __m512d, p: *mut f64) {
+        op!(_mm512_mask_storeu_pd(p, m, v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m512d, p: *mut f64) {
+        op!(_mm512_stream_pd(p, v))
+    }
+    #[inline(always)]
+    fn fast_exp(self, x: __m512d) -> __m512d {
+        op!(tables::doubles::exp(x))
+    }
+    #[inline(always)]
+    fn fast_ln(self, x: __m512d) -> __m512d {
+        op!(tables::doubles::ln(x))
     }
     #[inline(always)]
     unsafe fn add_to_f64(self, v: __m512d, p: *mut f64) {

@@ -5,6 +5,7 @@
 //! function that is not inlined would be compiled without those features.
 
 mod isa;
+pub mod math;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -13,6 +14,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -111,6 +114,10 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     const N: usize;
     /// Vector registers that a kernel may plan for.
     const REGISTERS: usize;
+    /// Whether one instruction loads or stores some of the lanes.
+    const MASKED: bool = false;
+    /// Whether `mul_add` rounds once.
+    const FUSED: bool = true;
 
     /// All lanes `x`.
     fn splat(self, x: T) -> Self::V;
@@ -220,6 +227,67 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     /// # Safety
     /// `p` is valid for writing 16 values.
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32);
+    /// Loads the lanes of `m`, and zeros for the others.
+    ///
+    /// # Safety
+    /// `p` is valid for reading the lanes of `m`.
+    #[inline(always)]
+    unsafe fn load_some(self, m: Self::M, p: *const T) -> Self::V {
+        let mut lanes = [T::ZERO; 16];
+        let bits = self.bits(m);
+        // SAFETY: the caller promises the lanes of `m`; the array holds N ≤ 16 lanes.
+        unsafe {
+            for (i, lane) in lanes.iter_mut().enumerate().take(Self::N) {
+                if bits >> i & 1 == 1 {
+                    *lane = p.add(i).read();
+                }
+            }
+            self.load(lanes.as_ptr())
+        }
+    }
+    /// Stores the lanes of `m`.
+    ///
+    /// # Safety
+    /// `p` is valid for writing the lanes of `m`.
+    #[inline(always)]
+    unsafe fn store_some(self, m: Self::M, v: Self::V, p: *mut T) {
+        let mut lanes = [T::ZERO; 16];
+        let bits = self.bits(m);
+        // SAFETY: the array holds N ≤ 16 lanes; the caller promises the lanes of `m`.
+        unsafe {
+            self.store(v, lanes.as_mut_ptr());
+            for (i, lane) in lanes.iter().enumerate().take(Self::N) {
+                if bits >> i & 1 == 1 {
+                    p.add(i).write(*lane);
+                }
+            }
+        }
+    }
+    /// Stores `N` values past the caches, where the processor can.
+    ///
+    /// # Safety
+    /// `p` is valid for writing `N` values, and aligned to a vector.
+    #[inline(always)]
+    unsafe fn stream(self, v: Self::V, p: *mut T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.store(v, p) }
+    }
+    /// eˣ within two units in the last place, 0 for what the type cannot hold; for x below the logarithm of the largest number.
+    #[inline(always)]
+    fn fast_exp(self, x: Self::V) -> Self::V
+    where
+        T: math::Transcendental,
+    {
+        T::exp(self, x)
+    }
+    /// ln x within two units in the last place of the larger of the result and 1/16, −∞ for zero.
+    #[inline(always)]
+    fn fast_ln(self, x: Self::V) -> Self::V
+    where
+        T: math::Transcendental,
+    {
+        T::ln(self, x)
+    }
     /// Adds the lanes, widened, to `p`.
     ///
     /// # Safety

@@ -13,6 +13,7 @@ macro_rules! scalar {
             type M = [bool; $n];
             const N: usize = $n;
             const REGISTERS: usize = 8;
+            const FUSED: bool = false;
 
             #[inline(always)]
             fn splat(self, x: $t) -> Self::V {

@@ -39,6 +39,24 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             s.add_to_f64(s.splat(T::from_f64(2.0)), wide.as_mut_ptr());
             s.max_to_f64(s.splat(T::from_f64(2.25)), wide.as_mut_ptr());
         }
+        // Some lanes, up to the end of what is there.
+        for many in 0..=S::N {
+            let (mut from, mut to) = ([T::from_f64(7.0); 16], [T::from_f64(-1.0); 16]);
+            from[..many].copy_from_slice(&self.0[..many]);
+            let some = s.mask(first_lanes(many));
+            // SAFETY: only lanes that are there are named.
+            let loaded = unsafe {
+                let loaded = s.load_some(some, from[..many].as_ptr());
+                s.store_some(some, loaded, to[..many].as_mut_ptr());
+                loaded
+            };
+            let shown = show(loaded);
+            let same = |x: &f64, y: &T| x.to_bits() == y.to_f64().to_bits();
+            assert!(shown[..many].iter().zip(self.0).all(|(x, y)| same(x, y)), "{many} lanes");
+            assert!(shown[many..].iter().all(|x| *x == 0.0), "{many} lanes");
+            assert!(to[..many].iter().zip(self.0).all(|(x, y)| same(&x.to_f64(), y)), "{many} lanes");
+            assert!(to[many..].iter().all(|x| x.to_f64() == -1.0), "{many} lanes");
+        }
         let count = bits.count_ones() as usize;
         assert!(integers[..S::N].iter().all(|&i| i == 40) && wide[..S::N].iter().all(|&x| x == 2.5));
         let mut results = vec![

@@ -3,7 +3,7 @@
 //! Both reduce the argument by powers of two and use the polynomials of Cephes (`exp` of `f32`), Taylor (`exp` of `f64`)
 //! and fdlibm (logarithms). They take and return infinities, NaN, zeros and denormals as the scalar functions do.
 
-use crate::simd::{Element, Isa, Kernel, Lanes};
+use super::{Element, Isa, Kernel, Lanes};
 
 /// Element types with transcendental functions.
 pub trait Transcendental: Element {
