@@ -32,54 +32,62 @@ pub fn tile<T: Real>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, til
         tile.fill(T::ZERO);
         return;
     }
-    let (a, b, tile) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
-    T::dispatch(Isa::detect(), Outer { rows, depth, a, b, tile, max });
+    let tile = Outer { width, depth, a: a.as_ptr(), b: b.as_ptr(), tile: tile.as_mut_ptr() };
+    tile.on(Isa::detect(), rows, max);
 }
 
 /// A tile of the matrix kernel: vectors by numbers. The pointers hold whole panels and a whole tile.
+#[derive(Clone, Copy)]
 struct Outer<T> {
-    rows: usize,
+    width: usize,
     depth: usize,
     a: *const T,
     b: *const T,
     tile: *mut T,
-    max: bool,
 }
 
-impl<T: Real> Kernel<T> for Outer<T> {
+/// An [`Outer`] tile of `ROWS` logical vectors. Each form is a kernel of its own: in one function their sums would not stay in
+/// registers.
+struct OuterOf<T, const ROWS: usize, const MAX: bool>(Outer<T>);
+
+impl<T: Real, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROWS, MAX> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        if self.max { self.by_machine::<S, true>(s) } else { self.by_machine::<S, false>(s) }
+        if const { S::N == T::LANES } {
+            self.0.blocks::<S, ROWS, COLUMNS, MAX>(s);
+        } else if const { S::REGISTERS >= 32 } {
+            self.0.blocks::<S, 4, 4, MAX>(s);
+        } else if const { ROWS == 1 } {
+            // Two vectors of the machine to a logical one: eight sums, or twelve, of sixteen registers.
+            self.0.blocks::<S, 2, 4, MAX>(s);
+        } else if const { ROWS == 2 } {
+            self.0.blocks::<S, 4, 2, MAX>(s);
+        } else {
+            self.0.blocks::<S, 6, 2, MAX>(s);
+        }
     }
 }
 
 impl<T: Real> Outer<T> {
-    #[inline(always)]
-    fn by_machine<S: Lanes<T>, const MAX: bool>(&self, s: S) {
-        if const { S::N == T::LANES } {
-            match self.rows {
-                1 => self.blocks::<S, 1, COLUMNS, MAX>(s),
-                2 => self.blocks::<S, 2, COLUMNS, MAX>(s),
-                _ => self.blocks::<S, 3, COLUMNS, MAX>(s),
-            }
-        } else if const { S::REGISTERS >= 32 } {
-            self.blocks::<S, 4, 4, MAX>(s);
-        } else if const { S::REGISTERS >= 16 } {
-            // Two vectors of the machine to a logical one: twelve sums, or eight, of sixteen registers.
-            match self.rows {
-                1 => self.blocks::<S, 2, 4, MAX>(s),
-                2 => self.blocks::<S, 4, 2, MAX>(s),
-                _ => self.blocks::<S, 6, 2, MAX>(s),
-            }
-        } else {
-            self.blocks::<S, 2, 2, MAX>(s);
+    fn on(self, isa: Isa, rows: usize, max: bool) {
+        match (rows, max) {
+            (1, false) => T::dispatch(isa, OuterOf::<T, 1, false>(self)),
+            (2, false) => T::dispatch(isa, OuterOf::<T, 2, false>(self)),
+            (_, false) => T::dispatch(isa, OuterOf::<T, 3, false>(self)),
+            (1, true) => T::dispatch(isa, OuterOf::<T, 1, true>(self)),
+            (2, true) => T::dispatch(isa, OuterOf::<T, 2, true>(self)),
+            (_, true) => T::dispatch(isa, OuterOf::<T, 3, true>(self)),
         }
     }
     #[inline(always)]
     fn blocks<S: Lanes<T>, const R: usize, const C: usize, const MAX: bool>(&self, s: S) {
+        if const { S::N == T::LANES } {
+            // SAFETY: whoever makes the tile promises whole panels; the block is the tile.
+            return unsafe { self.block::<S, R, C, MAX>(s, 0, 0) };
+        }
         for column in (0..COLUMNS).step_by(C) {
-            for row in (0..self.rows * T::LANES).step_by(R * S::N) {
+            for row in (0..self.width).step_by(R * S::N) {
                 // SAFETY: whoever makes the tile promises whole panels; blocks divide it.
                 unsafe { self.block::<S, R, C, MAX>(s, row, column) };
             }
@@ -94,7 +102,7 @@ impl<T: Real> Outer<T> {
         row: usize,
         column: usize,
     ) {
-        let width = self.rows * T::LANES;
+        let width = self.width;
         let mut sums = [[s.splat(T::ZERO); R]; C];
         // SAFETY: `a` holds depth · width entries, `b` depth · COLUMNS and the tile width · COLUMNS, of which the block takes its
         // own; the steps end one past the end.
@@ -136,48 +144,50 @@ pub fn vector_tile<T: Real>(sides: (usize, usize), depth: usize, a: &[T], b: &[T
         tile.fill(T::ZERO);
         return;
     }
-    let (a, b, tile) = (a.as_ptr(), b.as_ptr(), tile.as_mut_ptr());
-    T::dispatch(Isa::detect(), Inner { sides, depth, a, b, tile, max });
+    let tile = Inner { sides, depth, a: a.as_ptr(), b: b.as_ptr(), tile: tile.as_mut_ptr() };
+    if max { tile.on::<true>(Isa::detect()) } else { tile.on::<false>(Isa::detect()) }
 }
 
 /// A tile of [`super::vectors`]: vectors by vectors, lane by lane. The pointers hold whole panels and a whole tile.
+#[derive(Clone, Copy)]
 struct Inner<T> {
     sides: (usize, usize),
     depth: usize,
     a: *const T,
     b: *const T,
     tile: *mut T,
-    max: bool,
 }
 
-impl<T: Real> Kernel<T> for Inner<T> {
+/// An [`Inner`] tile in blocks of `R` by `C` vectors, or half of one where the registers are few.
+struct InnerOf<T, const R: usize, const C: usize, const MAX: bool>(Inner<T>);
+
+impl<T: Real, const R: usize, const C: usize, const MAX: bool> Kernel<T> for InnerOf<T, R, C, MAX> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        if self.max { self.by_machine::<S, true>(s) } else { self.by_machine::<S, false>(s) }
+        if const { S::REGISTERS >= 32 || R * C < 16 } {
+            self.0.blocks::<S, R, C, MAX>(s);
+        } else if const { R == 4 || R == 2 } {
+            self.0.blocks::<S, 2, 4, MAX>(s);
+        } else if const { R == 8 } {
+            self.0.blocks::<S, 4, 2, MAX>(s);
+        } else if const { R == 1 } {
+            self.0.blocks::<S, 1, 8, MAX>(s);
+        } else {
+            self.0.blocks::<S, 8, 1, MAX>(s);
+        }
     }
 }
 
 impl<T: Real> Inner<T> {
-    #[inline(always)]
-    fn by_machine<S: Lanes<T>, const MAX: bool>(&self, s: S) {
-        if const { S::REGISTERS >= 32 } {
-            match self.sides {
-                (4, 4) => self.blocks::<S, 4, 4, MAX>(s),
-                (2, 8) => self.blocks::<S, 2, 8, MAX>(s),
-                (8, 2) => self.blocks::<S, 8, 2, MAX>(s),
-                (1, 16) => self.blocks::<S, 1, 16, MAX>(s),
-                (16, 1) => self.blocks::<S, 16, 1, MAX>(s),
-                _ => self.blocks::<S, 1, 1, MAX>(s),
-            }
-        } else {
-            match self.sides {
-                (4, 4) | (2, 8) => self.blocks::<S, 2, 4, MAX>(s),
-                (8, 2) => self.blocks::<S, 4, 2, MAX>(s),
-                (1, 16) => self.blocks::<S, 1, 8, MAX>(s),
-                (16, 1) => self.blocks::<S, 8, 1, MAX>(s),
-                _ => self.blocks::<S, 1, 1, MAX>(s),
-            }
+    fn on<const MAX: bool>(self, isa: Isa) {
+        match self.sides {
+            (4, 4) => T::dispatch(isa, InnerOf::<T, 4, 4, MAX>(self)),
+            (2, 8) => T::dispatch(isa, InnerOf::<T, 2, 8, MAX>(self)),
+            (8, 2) => T::dispatch(isa, InnerOf::<T, 8, 2, MAX>(self)),
+            (1, 16) => T::dispatch(isa, InnerOf::<T, 1, 16, MAX>(self)),
+            (16, 1) => T::dispatch(isa, InnerOf::<T, 16, 1, MAX>(self)),
+            _ => T::dispatch(isa, InnerOf::<T, 1, 1, MAX>(self)),
         }
     }
     #[inline(always)]
@@ -260,7 +270,7 @@ mod tests {
                     let (a, b) = (panel::<T>(depth * width, 1), panel::<T>(depth * COLUMNS, 5));
                     let mut got = vec![T::ONE; width * COLUMNS];
                     let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
-                    T::dispatch(isa, Outer { rows, depth, a: from, b: with, tile, max });
+                    Outer { width, depth, a: from, b: with, tile }.on(isa, rows, max);
                     for (at, got) in got.iter().enumerate() {
                         let (c, r) = (at / width, at % width);
                         let term = |k: usize| a[k * width + r].to_f64() * b[k * COLUMNS + c].to_f64();
@@ -272,7 +282,12 @@ mod tests {
                     let (a, b) = (panel::<T>(depth * rows, 2), panel::<T>(depth * columns, 3));
                     let mut got = vec![T::ONE; rows * sides.1];
                     let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
-                    T::dispatch(isa, Inner { sides, depth, a: from, b: with, tile, max });
+                    let tile = Inner { sides, depth, a: from, b: with, tile };
+                    if max {
+                        tile.on::<true>(isa)
+                    } else {
+                        tile.on::<false>(isa)
+                    }
                     for (at, got) in got.iter().enumerate() {
                         let (r, c, lane) = (at / columns, at % columns / T::LANES, at % T::LANES);
                         let term = |k: usize| {

@@ -82,21 +82,48 @@ impl<T> Job<'_, T> {
 /// # Safety
 /// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
 pub unsafe fn tiles<T: Real>(job: &Job<'_, T>, out: *mut T, past: bool) {
-    T::dispatch(Isa::detect(), Tiles { job, out, past });
+    // SAFETY: the caller's promise.
+    unsafe { tiles_on(Isa::detect(), job, out, past) }
 }
 
-/// All tiles of a job. The tables and `out` hold as many entries as [`Job::reach`] says.
-struct Tiles<'a, T> {
+/// Each form is a kernel of its own: in one function their sums would not stay in registers.
+///
+/// # Safety
+/// As [`tiles`].
+unsafe fn tiles_on<T: Real>(isa: Isa, job: &Job<'_, T>, out: *mut T, past: bool) {
+    match (job.wide, job.vectors) {
+        (1, false) => T::dispatch(isa, Tiles::<T, 1, false> { job, out, past }),
+        (2, false) => T::dispatch(isa, Tiles::<T, 2, false> { job, out, past }),
+        (3, false) => T::dispatch(isa, Tiles::<T, 3, false> { job, out, past }),
+        (4, false) => T::dispatch(isa, Tiles::<T, 4, false> { job, out, past }),
+        (_, false) => T::dispatch(isa, Tiles::<T, 6, false> { job, out, past }),
+        (1, true) => T::dispatch(isa, Tiles::<T, 1, true> { job, out, past }),
+        (2, true) => T::dispatch(isa, Tiles::<T, 2, true> { job, out, past }),
+        (3, true) => T::dispatch(isa, Tiles::<T, 3, true> { job, out, past }),
+        (4, true) => T::dispatch(isa, Tiles::<T, 4, true> { job, out, past }),
+        (_, true) => T::dispatch(isa, Tiles::<T, 6, true> { job, out, past }),
+    }
+}
+
+/// All tiles of a job, of `C` columns each. The tables and `out` hold as many entries as [`Job::reach`] says.
+struct Tiles<'a, T, const C: usize, const VECTORS: bool> {
     job: &'a Job<'a, T>,
     out: *mut T,
     past: bool,
 }
 
-impl<T: Real> Kernel<T> for Tiles<'_, T> {
+impl<T: Real, const C: usize, const VECTORS: bool> Kernel<T> for Tiles<'_, T, C, VECTORS> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        if self.job.vectors { self.by_width::<S, true>(s) } else { self.by_width::<S, false>(s) }
+        // Half of the columns where the registers are few.
+        if const { S::REGISTERS >= 32 || C < 4 } {
+            self.all::<S, C>(s);
+        } else if const { C == 4 } {
+            self.all::<S, 2>(s);
+        } else {
+            self.all::<S, 3>(s);
+        }
     }
 }
 
@@ -109,33 +136,21 @@ struct Group<T> {
     live: [usize; ROWS],
 }
 
-impl<T: Real> Tiles<'_, T> {
-    #[inline(always)]
-    fn by_width<S: Lanes<T>, const VECTORS: bool>(&self, s: S) {
-        match (self.job.wide, const { S::REGISTERS >= 32 }) {
-            (1, _) => self.all::<S, 1, 1, VECTORS>(s),
-            (2, _) => self.all::<S, 2, 2, VECTORS>(s),
-            (3, _) => self.all::<S, 3, 3, VECTORS>(s),
-            (4, true) => self.all::<S, 4, 4, VECTORS>(s),
-            (4, false) => self.all::<S, 4, 2, VECTORS>(s),
-            (_, true) => self.all::<S, 6, 6, VECTORS>(s),
-            (_, false) => self.all::<S, 6, 3, VECTORS>(s),
-        }
-    }
+impl<T: Real, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
     /// Tiles of `C` columns, `K` at a time.
     #[inline(always)]
-    fn all<S: Lanes<T>, const C: usize, const K: usize, const VECTORS: bool>(&self, s: S) {
+    fn all<S: Lanes<T>, const K: usize>(&self, s: S) {
         let job = self.job;
         let vectors = job.run.div_ceil(T::LANES);
         let total = job.rows.len() * vectors;
         for (tile, columns) in job.columns.chunks_exact(C).enumerate() {
             let mut next = (0, 0);
             for done in (0..total).step_by(ROWS) {
-                let group = self.group::<C, VECTORS>(tile, total - done, &mut next);
+                let group = self.group(tile, total - done, &mut next);
                 for lane in (0..T::LANES).step_by(S::N) {
                     for first in (0..C).step_by(K) {
                         // SAFETY: whoever makes the job promises its tables and the result.
-                        unsafe { self.part::<S, C, K, VECTORS>(s, &group, lane, (first, &columns[first..first + K])) };
+                        unsafe { self.part::<S, K>(s, &group, lane, (first, &columns[first..first + K])) };
                     }
                 }
             }
@@ -143,12 +158,7 @@ impl<T: Real> Tiles<'_, T> {
     }
     /// The four vectors from the row and the vector of it that come `next`, of `left`.
     #[inline(always)]
-    fn group<const C: usize, const VECTORS: bool>(
-        &self,
-        tile: usize,
-        left: usize,
-        next: &mut (usize, usize),
-    ) -> Group<T> {
+    fn group(&self, tile: usize, left: usize, next: &mut (usize, usize)) -> Group<T> {
         let job = self.job;
         let (vectors, deep) = (job.run.div_ceil(T::LANES), job.depth.len());
         let (step, entry) = (job.step(T::LANES), if VECTORS { T::LANES } else { 1 });
@@ -176,12 +186,13 @@ impl<T: Real> Tiles<'_, T> {
         }
         group
     }
+    #[allow(clippy::needless_range_loop, reason = "sums in arrays that iterators borrow leave their registers")]
     /// Lanes from `lane` on of a group, for `K` of its columns from `first` on.
     ///
     /// # Safety
     /// The tables and the result hold as many entries as [`Job::reach`] says.
     #[inline(always)]
-    unsafe fn part<S: Lanes<T>, const C: usize, const K: usize, const VECTORS: bool>(
+    unsafe fn part<S: Lanes<T>, const K: usize>(
         &self,
         s: S,
         group: &Group<T>,
@@ -198,15 +209,15 @@ impl<T: Real> Tiles<'_, T> {
         let mut sums = [[s.splat(T::ZERO); K]; ROWS];
         let mut at = first * entry + if VECTORS { lane } else { 0 };
         for d in self.job.depth {
-            for (r, sums) in sums.iter_mut().enumerate() {
+            for r in 0..ROWS {
                 // SAFETY: within the tables by the caller's promise.
                 unsafe {
                     let from = group.lead[r].add(*d + lane);
                     let x = if !S::MASKED && whole[r] { s.load(from) } else { s.load_some(mask[r], from) };
-                    for (c, sum) in sums.iter_mut().enumerate() {
+                    for c in 0..K {
                         let from = group.other[r].add(at + c * entry);
                         let y = if VECTORS { s.load(from) } else { s.splat(*from) };
-                        *sum = s.mul_add(x, y, *sum);
+                        sums[r][c] = s.mul_add(x, y, sums[r][c]);
                     }
                 }
             }
@@ -214,28 +225,30 @@ impl<T: Real> Tiles<'_, T> {
         }
         // A copy entry by entry: the sums themselves stay in registers.
         let mut made = [[s.splat(T::ZERO); K]; ROWS];
-        for (made, sums) in made.iter_mut().zip(&sums) {
-            for (made, sum) in made.iter_mut().zip(sums) {
-                *made = *sum;
+        for r in 0..ROWS {
+            for c in 0..K {
+                made[r][c] = sums[r][c];
             }
         }
         if let Some(shift) = self.job.logs {
-            for sum in made.iter_mut().flatten() {
-                *sum = s.add(s.fast_ln(*sum), s.splat(shift));
+            for made in &mut made {
+                for sum in made {
+                    *sum = s.add(s.fast_ln(*sum), s.splat(shift));
+                }
             }
         }
-        for (r, made) in made.iter().enumerate() {
-            for (sum, column) in made.iter().zip(columns) {
+        for r in 0..ROWS {
+            for c in 0..K {
                 // SAFETY: within the result by the caller's promise; whole vectors that begin at a line go past the caches
                 // where that is wanted, and so do the vectors after them.
                 unsafe {
-                    let place = group.to[r].wrapping_add(column + lane);
+                    let place = group.to[r].wrapping_add(columns[c] + lane);
                     if !whole[r] {
-                        s.store_some(mask[r], *sum, place);
+                        s.store_some(mask[r], made[r][c], place);
                     } else if self.past && (place as usize).is_multiple_of(size_of::<S::V>()) {
-                        s.stream(*sum, place);
+                        s.stream(made[r][c], place);
                     } else {
-                        s.store(*sum, place);
+                        s.store(made[r][c], place);
                     }
                 }
             }
@@ -274,7 +287,8 @@ mod tests {
         };
         let mut out = vec![T::from_f64(-1.0); columns * rows * 400 + run];
         assert!(job.reach(T::LANES)[2] <= out.len());
-        T::dispatch(isa, Tiles { job: &job, out: out.as_mut_ptr(), past: wide == 3 });
+        // SAFETY: the assertion, and tables that are made as long.
+        unsafe { tiles_on(isa, &job, out.as_mut_ptr(), wide == 3) };
         let mut want = vec![T::from_f64(-1.0); out.len()];
         for (row, c, i) in (0..rows * columns * run).map(|n| (n / (columns * run), n / run % columns, n % run)) {
             let row = &of_rows[row];

@@ -1,6 +1,5 @@
 //! Which instruction sets exist, which this processor has, and which one is asked for.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction set, ordered by preference.
@@ -48,13 +47,28 @@ impl Isa {
         Isa::ALL.into_iter().filter(|i| i.is_available()).collect()
     }
 
-    /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has that.
+    /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has that. Asked for every register
+    /// tile, so that it takes a load.
+    #[inline]
     pub fn detect() -> Isa {
-        static ISA: OnceLock<Isa> = OnceLock::new();
-        *ISA.get_or_init(|| {
-            let asked = std::env::var("ZIPFOLD_ISA").ok().and_then(|name| name.parse().ok());
-            asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
-        })
+        /// One more than the instruction set's number; 0 before anybody asked.
+        static FOUND: AtomicU8 = AtomicU8::new(0);
+        match FOUND.load(Ordering::Relaxed) {
+            1 => Isa::Scalar,
+            2 => Isa::Neon,
+            3 => Isa::Avx2,
+            4 => Isa::Avx512,
+            _ => {
+                let isa = Isa::wanted();
+                FOUND.store(isa as u8 + 1, Ordering::Relaxed);
+                isa
+            }
+        }
+    }
+    #[cold]
+    fn wanted() -> Isa {
+        let asked = std::env::var("ZIPFOLD_ISA").ok().and_then(|name| name.parse().ok());
+        asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
     }
 
     /// This one, or the best below it that the processor has. Asked for every line of values, so that it takes a load and a test.

@@ -82,6 +82,7 @@ macro_rules! element {
             fn from_high_bits(bits: u32) -> Self {
                 <$t>::from_bits(<$bits>::from(bits) << $below)
             }
+            #[inline(always)]
             fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
                 match isa.clamp_to_hardware() {
                     #[cfg(target_arch = "x86_64")]
@@ -93,7 +94,7 @@ macro_rules! element {
                     #[cfg(target_arch = "aarch64")]
                     // SAFETY: as above.
                     Isa::Neon => unsafe { neon::shell(kernel) },
-                    _ => kernel.run(Scalar),
+                    _ => scalar::shell(kernel),
                 }
             }
         }

@@ -1,10 +1,19 @@
 //! Arrays in portable Rust; the compiler makes of them what the baseline of the target allows.
 
-use super::{Lanes, Widen};
+use super::{Element, Kernel, Lanes, Widen};
 
 /// The portable instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
+
+/// Runs a kernel in a function of its own, whose stack the ways to other instruction sets do not pay for.
+#[inline(never)]
+pub fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
+where
+    Scalar: Lanes<T>,
+{
+    kernel.run(Scalar)
+}
 
 macro_rules! scalar {
     ($t:ty, $n:literal, $bits:ty, $mant:literal) => {
