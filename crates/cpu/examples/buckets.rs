@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 use zipfold_core::Budget;
+use zipfold_core::Random;
 use zipfold_cpu::memory::Block;
 use zipfold_cpu::product::bucket::{Mode, contract as bucket};
 use zipfold_cpu::product::contract::contract;
@@ -13,7 +14,6 @@ use zipfold_cpu::product::held::Room;
 use zipfold_cpu::product::scaled::Entries;
 use zipfold_cpu::product::shape::{Shape, offsets};
 use zipfold_cpu::product::{Engine, Fold, Prepared, Real};
-use zipfold_plan::product::random::Random;
 use zipfold_plan::product::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
 
 #[derive(serde::Deserialize, serde::Serialize)]

@@ -6,8 +6,7 @@ use super::held::Room;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
-use zipfold_core::{Blame, Budget, Reservation, Result};
-use zipfold_plan::product::random::Random;
+use zipfold_core::{Blame, Budget, Random, Reservation, Result};
 use zipfold_plan::product::{Pass, Plan, Scalar, Source, Table};
 
 /// A plan with its tables.

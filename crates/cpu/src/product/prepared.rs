@@ -273,7 +273,7 @@ fn ends<T: Real>(logs: &[T]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zipfold_plan::product::random::Random;
+    use zipfold_core::Random;
 
     struct Case {
         cards: Vec<usize>,

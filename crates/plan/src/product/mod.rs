@@ -11,7 +11,6 @@ pub mod fuse;
 pub mod greedy;
 pub mod local;
 pub mod plan;
-pub mod random;
 pub mod reduce;
 pub mod scalar;
 pub mod search;
