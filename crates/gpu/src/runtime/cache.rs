@@ -1,4 +1,6 @@
 //! Compiled kernels on disk, by hash of source, options and architecture. A cache that cannot be used is only a lost saving.
+//! Its files have no names that users give, and are never resumed: `tempfile` writes them, not `Output` of the crate io, of which
+//! this crate is independent.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,11 +26,6 @@ fn file(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{a:016x}{b:016x}.bin"))
 }
 
-/// Where a binary is written before it gets its name.
-fn temporary(path: &Path) -> PathBuf {
-    path.with_extension(format!("{}.tmp", std::process::id()))
-}
-
 /// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the checksum of the body. A binary is code
 /// that the device runs, so one that somebody else may have written is none.
 pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
@@ -49,16 +46,11 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// The reason, with the folder: a full or read-only disk, a folder that others may write.
 pub fn put(folder: &Path, key: &str, binary: &[u8]) -> Result<(), String> {
-    let path = file(folder, key);
-    let temporary = temporary(&path);
     let mut bytes = (binary.len() as u64).to_le_bytes().to_vec();
     checksum(binary).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(binary);
-    let kept =
-        make(folder).and_then(|()| write_new(&temporary, &bytes)).and_then(|()| std::fs::rename(&temporary, &path));
-    kept.map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
+    make(folder).and_then(|()| write_whole(&file(folder, key), folder, &bytes)).map_err(|e| {
         format!("compiled kernels are not kept in {}: {e}; set ZIPFOLD_CACHE to another folder", folder.display())
     })
 }
@@ -73,13 +65,12 @@ fn make(folder: &Path) -> io::Result<()> {
     private(&std::fs::symlink_metadata(folder)?, "folder")
 }
 
-/// Writes a file that was not there before.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
+/// Writes `path` in `folder` under another name first, which only the user may read: two threads that compile the same kernel do
+/// not meet in it.
+fn write_whole(path: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.persist(path).map(drop).map_err(|e| e.error)
 }
 
 /// Whether only the user, or the system, may write what `found` describes.
@@ -157,21 +148,39 @@ mod tests {
         std::fs::remove_dir_all(made).unwrap();
     }
 
-    /// A link under the temporary name is not followed: what it leads to stays as it is.
+    /// A link under the name is replaced, not followed: what it leads to stays as it is.
     #[cfg(unix)]
     #[test]
-    fn a_file_that_cannot_be_made_is_said_with_the_folder_and_the_remedy() {
+    fn a_link_in_the_place_of_a_file_is_not_followed() {
         let folder = fresh("link");
         let precious = folder.join("precious");
         std::fs::write(&precious, b"precious").unwrap();
-        let link = temporary(&file(&folder, "kernel"));
-        std::os::unix::fs::symlink(&precious, &link).unwrap();
-        let why = put(&folder, "kernel", b"binary").unwrap_err();
-        assert!(why.contains("exists") && why.contains("ZIPFOLD_CACHE"), "{why}");
-        assert!(why.contains(&folder.display().to_string()), "{why}");
-        assert_eq!(get(&folder, "kernel"), None);
-        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        std::os::unix::fs::symlink(&precious, file(&folder, "kernel")).unwrap();
         put(&folder, "kernel", b"binary").unwrap();
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(get(&folder, "kernel").as_deref(), Some(&b"binary"[..]));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_said_with_the_folder_and_the_remedy() {
+        let folder = fresh("taken");
+        std::fs::create_dir(file(&folder, "kernel")).unwrap();
+        let why = put(&folder, "kernel", b"binary").unwrap_err();
+        assert!(why.contains("ZIPFOLD_CACHE") && why.contains(&folder.display().to_string()), "{why}");
+        assert_eq!(get(&folder, "kernel"), None);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left of what was not kept");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn threads_that_keep_the_same_kernel_do_not_meet() {
+        let folder = fresh("threads");
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| put(&folder, "kernel", &[7; 100_000]).unwrap())));
+        });
+        assert_eq!(get(&folder, "kernel"), Some(vec![7; 100_000]));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
