@@ -4,9 +4,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Where the two FNV-1a hashes begin.
-const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142];
+use twox_hash::XxHash3_128;
 
 /// The folder that the environment names, or the user's.
 pub fn folder() -> Option<PathBuf> {
@@ -22,8 +20,7 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The file of the binary of `key`.
 fn file(folder: &Path, key: &str) -> PathBuf {
-    let [a, b] = checksum(key.as_bytes());
-    folder.join(format!("{a:016x}{b:016x}.bin"))
+    folder.join(format!("{:032x}.bin", XxHash3_128::oneshot(key.as_bytes())))
 }
 
 /// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the checksum of the body. A binary is code
@@ -34,11 +31,11 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
     let found = std::fs::symlink_metadata(&path).ok()?;
     private(&found, "file").ok().filter(|()| found.is_file())?;
     let bytes = std::fs::read(path).ok()?;
-    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let (length, sum) = (word(0)? as usize, [word(8)?, word(16)?]);
+    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?) as usize;
+    let sum = u128::from_le_bytes(bytes.get(8..24)?.try_into().ok()?);
     let kept = bytes.get(24..24 + key.len())?;
     let body = &bytes[24 + key.len()..];
-    (kept == key.as_bytes() && body.len() == length && checksum(body) == sum).then(|| body.to_vec())
+    (kept == key.as_bytes() && body.len() == length && XxHash3_128::oneshot(body) == sum).then(|| body.to_vec())
 }
 
 /// Keeps `binary` for `key`, whole or not at all. Says why it could not.
@@ -47,7 +44,8 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
 /// The reason, with the folder: a full or read-only disk, a folder that others may write.
 pub fn put(folder: &Path, key: &str, binary: &[u8]) -> Result<(), String> {
     let mut bytes = (binary.len() as u64).to_le_bytes().to_vec();
-    checksum(binary).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    // Bits that changed on the disk do not reach the device.
+    bytes.extend(XxHash3_128::oneshot(binary).to_le_bytes());
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(binary);
     make(folder).and_then(|()| write_whole(&file(folder, key), folder, &bytes)).map_err(|e| {
@@ -88,11 +86,6 @@ fn private(found: &std::fs::Metadata, what: &str) -> io::Result<()> {
 #[cfg(not(unix))]
 fn private(_: &std::fs::Metadata, _: &str) -> io::Result<()> {
     Ok(())
-}
-
-/// Two hashes of a binary: bits that changed on the disk do not reach the device.
-fn checksum(bytes: &[u8]) -> [u64; 2] {
-    STARTS.map(|start| bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3)))
 }
 
 #[cfg(test)]
