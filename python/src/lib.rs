@@ -28,6 +28,7 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(options::parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(options::check_device, module)?)?;
     module.add_function(wrap_pyfunction!(options::devices, module)?)?;
     Ok(())

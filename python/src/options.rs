@@ -117,6 +117,12 @@ pub fn available_memory() -> u64 {
     zipfold::io::memory::usual()
 }
 
+/// Bytes of `"2GiB"`, `"500MB"`.
+#[pyfunction]
+pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
+    zipfold::core::budget::parse_bytes(text).map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
+}
+
 /// Refuses what names no device; whether it is there shows when it is used.
 #[pyfunction]
 pub fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {

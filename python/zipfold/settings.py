@@ -11,7 +11,6 @@ import difflib
 import inspect
 import operator
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,10 +25,6 @@ __all__ = ["Device", "Settings", "devices", "settings", "using"]
 Given = tuple[
     int, "int | None", "dict[str, str] | None", "tuple[int, int] | None", "Callable[[int, int], object] | None", str
 ]
-
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
 class Settings(NamedTuple):
@@ -70,14 +65,7 @@ def memory_bytes(memory: int | float | str | None) -> int | None:
     if memory is None:
         return None
     if isinstance(memory, str):
-        found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", memory.lower())
-        unit = _UNITS.get(found[2]) if found else None
-        try:
-            memory = float(found[1]) * unit if found and unit else -1
-        except ValueError:
-            memory = -1
-        if memory < 0:
-            raise RequestError("memory: a number of bytes is wanted\n  try: memory='2GiB'")
+        return _zipfold.parse_bytes(memory)
     if not 0 < memory < 2**63:
         raise RequestError(f"memory: {memory} bytes (limit: more than 0)\n  try: memory='2GiB'")
     return int(memory)

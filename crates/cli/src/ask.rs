@@ -2,6 +2,7 @@
 
 use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
 use std::collections::BTreeMap;
+use zipfold::core::budget::parse_bytes;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use zipfold::core::pair::parse::Param;
@@ -211,23 +212,7 @@ pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
 
 /// Bytes of `256MiB`, `2GiB`, `1e9`.
 pub fn bytes(text: &str) -> Result<u64> {
-    let split = text.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(text.len());
-    let unit = match text[split..].to_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "kb" => 1e3,
-        "m" | "mib" => 1048576.0,
-        "mb" => 1e6,
-        "g" | "gib" => 1073741824.0,
-        "gb" => 1e9,
-        "t" | "tib" => 1099511627776.0,
-        _ => f64::NAN,
-    };
-    let value = text[..split].trim().parse::<f64>().unwrap_or(f64::NAN) * unit;
-    if (1.0..1e18).contains(&value) {
-        return Ok(value as u64);
-    }
-    Err(Error::request(format!("'{text}' is no size of memory")).at("--memory").remedy("256MiB, 2GiB"))
+    parse_bytes(text).map_err(|e| e.at("--memory"))
 }
 
 /// The plan choices of `--set key=value`.

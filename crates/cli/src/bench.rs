@@ -11,6 +11,7 @@ use zipfold::core::figures;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::core::problem::{AxisSpec, FoldSpec};
+use zipfold::core::random::SplitMix;
 use zipfold::core::{Domain, Precision};
 use zipfold::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::library::{Pairs, pairs};
@@ -338,19 +339,12 @@ fn sequence(edges: &Edges) -> Vec<f64> {
 
 /// Rows of numbers that are random enough to measure with.
 fn table(rows: &Rows) -> Result<Table> {
-    let mut state = rows.seed;
-    let mut uniform = || {
-        // SplitMix64, Steele, Lea and Flood 2014.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut numbers = SplitMix::new(rows.seed);
     let normal = rows.kind == "normal";
     let mut number = || match normal {
         // Box and Muller 1958.
-        true => (-2.0 * (1.0 - uniform()).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos(),
-        false => uniform(),
+        true => (-2.0 * (1.0 - numbers.unit()).ln()).sqrt() * (std::f64::consts::TAU * numbers.unit()).cos(),
+        false => numbers.unit(),
     };
     let count = rows.rows * rows.cols;
     match rows.element.as_str() {

@@ -180,6 +180,41 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.1} EiB")
 }
 
+/// Units of sizes in small letters; those without an `i` before the `b` are of ten, but single letters of two.
+const UNITS: [(&str, f64); 16] = [
+    ("", 1.0),
+    ("b", 1.0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("tb", 1e12),
+    ("pb", 1e15),
+    ("k", 1024.0),
+    ("kib", 1024.0),
+    ("m", 1048576.0),
+    ("mib", 1048576.0),
+    ("g", 1073741824.0),
+    ("gib", 1073741824.0),
+    ("t", 1099511627776.0),
+    ("tib", 1099511627776.0),
+    ("pib", 1125899906842624.0),
+];
+
+/// Bytes of a size as people write it: `8GiB`, `1.5 gb`, `1e9`.
+///
+/// # Errors
+/// `Request` for what is no size, or none from 1 byte to 2⁶³ − 1.
+pub fn parse_bytes(text: &str) -> Result<u64> {
+    let wrong = || Error::request(format!("expected a size like 8GiB, got '{text}'")).remedy("256MiB, 2GiB");
+    let lower = text.trim().to_ascii_lowercase();
+    // An `e` is an exponent: no unit begins with it.
+    let unit = lower.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(lower.len());
+    let (number, unit) = lower.split_at(unit);
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let bytes = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
+    if (1.0..(1u64 << 63) as f64).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 /// `bytes` rounded up to whole MiB, in the form that `--memory` takes.
 pub fn human_bytes_up(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
@@ -201,5 +236,27 @@ mod tests {
         assert_eq!(budget.free(), 200_000);
         budget.spend(1000, "edges").unwrap();
         assert_eq!(budget.free(), 199_000);
+    }
+
+    #[test]
+    fn sizes_are_read_in_every_unit() {
+        let good = [("5000", 5000), ("1e9", 1_000_000_000), ("7b", 7), ("2k", 2048), ("2KiB", 2048), ("2kB", 2000)];
+        let large = [("1.5GiB", 3 << 29), (" 2 gb ", 2_000_000_000), ("1e3M", 1000 << 20), ("4PiB", 1 << 52)];
+        for (text, bytes) in good.into_iter().chain(large) {
+            assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
+        }
+        // What is printed is read.
+        assert_eq!(parse_bytes(&human_bytes(3 << 29)).unwrap(), 3 << 29);
+        assert_eq!(parse_bytes(&human_bytes_up(5 << 20)).unwrap(), 5 << 20);
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in
+            ["", "lots", "-1", "0", "0.4", "GiB", "8 XiB", "8GiBs", "nan", "inf", "1e400", "8EiB", "9.3e18", "1 2MiB"]
+        {
+            let error = parse_bytes(text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("expected a size like 8GiB, got '{text}'")), "{error}");
+        }
     }
 }

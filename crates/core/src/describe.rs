@@ -84,7 +84,7 @@ impl Data {
             hash.table(table);
             Some((input, hash))
         });
-        inputs.chain(weights).map(|(input, hash)| (input, format!("{:016x}", hash.finish()))).collect()
+        inputs.chain(weights).map(|(input, hash)| (input, format!("{:032x}", hash.finish()))).collect()
     }
     /// The largest number of components.
     pub(crate) fn widest(&self) -> usize {

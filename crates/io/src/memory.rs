@@ -1,4 +1,7 @@
 //! How much memory this process may use: what the system has free, and every limit that is set on the process.
+//!
+//! Own code: the crate `sysinfo` (0.40) walks up the groups as well, but counts the page cache as used, so that a table just read
+//! would take its own size from what is free. It knows neither `memory.high` nor `ulimit` nor Slurm.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
-//! Numbers of 16 bits: conversions, and where rows can be multiplied as such.
+//! Numbers of 16 bits, and where rows can be multiplied as such.
 
 use crate::overrides::{DenseInput, Overrides};
+use half::{bf16, f16};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Node, Side};
@@ -26,63 +27,20 @@ impl LowPrecision {
     /// The nearest number of 16 bits, ties to even.
     pub fn of(self, value: f32) -> u16 {
         match self {
-            LowPrecision::F16 => f16_of(value),
-            LowPrecision::Bf16 => bf16_of(value),
+            LowPrecision::F16 => f16::from_f32(value).to_bits(),
+            LowPrecision::Bf16 => bf16::from_f32(value).to_bits(),
         }
     }
     /// The value of `bits`.
     pub fn value(self, bits: u16) -> f32 {
         match self {
-            LowPrecision::F16 => value_of_f16(bits),
-            LowPrecision::Bf16 => f32::from_bits(u32::from(bits) << 16),
+            LowPrecision::F16 => f16::from_bits(bits).to_f32(),
+            LowPrecision::Bf16 => bf16::from_bits(bits).to_f32(),
         }
     }
     /// Whether `value` is one of these numbers.
     pub fn holds(self, value: f32) -> bool {
         self.value(self.of(value)) == value
-    }
-}
-
-fn bf16_of(value: f32) -> u16 {
-    let bits = value.to_bits();
-    if value.is_nan() {
-        return (bits >> 16) as u16 | 0x40;
-    }
-    let even = bits >> 16 & 1;
-    ((u64::from(bits) + 0x7fff + u64::from(even)) >> 16) as u16
-}
-
-/// 2⁻²⁴, the smallest f16; and the largest f16 with what rounds to it.
-const F16_UNIT: f32 = 5.960_464_5e-8;
-const F16_LIMIT: f32 = 65520.0;
-/// The smallest f16 of full precision.
-const F16_NORMAL: f32 = 6.103_515_6e-5;
-
-fn f16_of(value: f32) -> u16 {
-    let (bits, magnitude) = (value.to_bits(), value.abs());
-    let sign = (bits >> 16 & 0x8000) as u16;
-    let rest = if value.is_nan() {
-        0x7e00
-    } else if magnitude >= F16_LIMIT {
-        0x7c00
-    } else if magnitude < F16_NORMAL {
-        (magnitude / F16_UNIT).round_ties_even() as u16
-    } else {
-        // Ten bits of the fraction stay; the exponent's bias falls from 127 to 15. A carry goes into the exponent.
-        let kept = (bits & 0x7fff_ffff) - (112 << 23);
-        ((kept + 0xfff + (kept >> 13 & 1)) >> 13) as u16
-    };
-    sign | rest
-}
-
-fn value_of_f16(bits: u16) -> f32 {
-    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (u32::from(bits >> 10 & 31), u32::from(bits & 1023));
-    match exponent {
-        0 => sign * fraction as f32 * F16_UNIT,
-        31 if fraction == 0 => sign * f32::INFINITY,
-        31 => f32::NAN,
-        _ => sign * f32::from_bits((exponent + 112) << 23 | fraction << 13),
     }
 }
 
@@ -172,6 +130,6 @@ mod tests {
                 assert_eq!(half.of(-middle), 0x8000 | (bits + (bits & 1)));
             }
         }
-        assert_eq!((f16_of(65519.0), f16_of(65520.0), f16_of(1e9)), (0x7bff, 0x7c00, 0x7c00));
+        assert_eq!([65519.0, 65520.0, 1e9].map(|v| LowPrecision::F16.of(v)), [0x7bff, 0x7c00, 0x7c00]);
     }
 }

@@ -6,13 +6,13 @@
 
 use std::time::Instant;
 use zipfold_core::Budget;
+use zipfold_core::Random;
 use zipfold_product::cpu::bucket::{Mode, contract as bucket};
 use zipfold_product::cpu::contract::contract;
 use zipfold_product::cpu::held::Room;
 use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::shape::{Shape, offsets};
 use zipfold_product::cpu::{Engine, Fold, Prepared, Real};
-use zipfold_product::plan::random::Random;
 use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
 use zipfold_vector::memory::Block;
 

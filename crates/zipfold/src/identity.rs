@@ -22,7 +22,7 @@ const SHARE: usize = 9;
 
 /// A hash of each thing that decides an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity([u64; PARTS.len()]);
+pub struct Identity([u128; PARTS.len()]);
 
 impl Identity {
     /// Of `problem`, described as `job` and run by `plan`, whole or in the share (index, parts).
@@ -59,7 +59,7 @@ pub(crate) fn differs(what: &str, than: &str) -> Error {
     Error::request(format!("{what}: not the same as {than}"))
 }
 
-fn hash(add: impl Fn(&mut Hash)) -> u64 {
+fn hash(add: impl Fn(&mut Hash)) -> u128 {
     let mut hash = Hash::default();
     add(&mut hash);
     hash.finish()

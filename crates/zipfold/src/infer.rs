@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Precision, Reservation, Result};
+use zipfold_core::{Budget, Error, Precision, Random, Reservation, Result};
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::slice::FIXED_BYTES;
-use zipfold_product::plan::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, random::Random, reduce};
+use zipfold_product::plan::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, reduce};
 
 /// Takes the name of a phase and its predicted seconds.
 type Told = dyn Fn(&str, f64) + Send + Sync;

@@ -4,13 +4,15 @@
 use crate::identity::{Identity, differs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::hash::Hasher;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_64;
 use zipfold_core::fold::{State, Tally};
-use zipfold_core::{Budget, Error, Hash, Job, Result};
+use zipfold_core::{Budget, Error, Job, Result};
 use zipfold_io::unfinished::{remove_left, sweep};
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x07";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x08";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -28,7 +30,7 @@ pub struct Partial {
     /// By fold.
     pub states: Vec<State>,
     /// By fold: what hashes of the tiles of a dense result add up to.
-    pub sums: Vec<u64>,
+    pub sums: Vec<u128>,
     /// What happened to the cells.
     pub tally: Tally,
     /// The problem as JSON, for a merge to finish; of a checkpoint empty.
@@ -99,39 +101,31 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
 
 /// A payload behind its magic and version, length and checksum: what a file of this format is, whatever it holds.
 pub fn seal(magic: &[u8; 8], payload: &[u8]) -> Vec<u8> {
-    let mut sum = Sum::default();
-    // A sum takes everything.
-    let _ = sum.write_all(payload);
-    [magic.as_slice(), &(payload.len() as u64).to_le_bytes(), &sum.finish().to_le_bytes(), payload].concat()
+    let sum = XxHash3_64::oneshot(payload);
+    [magic.as_slice(), &(payload.len() as u64).to_le_bytes(), &sum.to_le_bytes(), payload].concat()
 }
 
-/// A checksum of what is written to it; chunks of one size each count as a whole.
+/// A checksum (XXH3 of 64 bits) and the length of what is written to it.
 #[derive(Default)]
 struct Sum {
-    hash: Hash,
-    held: Vec<u8>,
+    hash: XxHash3_64,
     length: u64,
 }
 
+/// Bytes that are read at one time.
 const CHUNK: usize = 1 << 16;
 
 impl Sum {
-    fn finish(mut self) -> u64 {
-        self.hash.bytes(&self.held);
+    fn finish(&self) -> u64 {
         self.hash.finish()
     }
 }
 
 impl Write for Sum {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(CHUNK - self.held.len());
-        self.held.extend_from_slice(&bytes[..taken]);
-        self.length += taken as u64;
-        if self.held.len() == CHUNK {
-            self.hash.bytes(&self.held);
-            self.held.clear();
-        }
-        Ok(taken)
+        self.hash.write(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

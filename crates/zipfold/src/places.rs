@@ -95,7 +95,7 @@ fn sum<T: Typed>(
     (at, fold): (usize, &Fold),
     tiles: &[Tile],
     get: impl Fn(usize, &mut [T]) -> Result<()> + Sync,
-) -> Result<u64> {
+) -> Result<u128> {
     let one = |tile: &Tile| {
         let mut hash = Hash::default();
         [at, tile.rows.start, tile.cols.start].iter().for_each(|word| hash.word(*word as u64));
@@ -110,7 +110,7 @@ fn sum<T: Typed>(
     };
     // Outside a pool the caller is the only thread.
     if rayon::current_thread_index().is_none() {
-        return tiles.iter().try_fold(0u64, |sum, tile| Ok(sum.wrapping_add(one(tile)?)));
+        return tiles.iter().try_fold(0u128, |sum, tile| Ok(sum.wrapping_add(one(tile)?)));
     }
     tiles.par_iter().map(one).try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
 }
@@ -176,7 +176,7 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// `Resource` when the disk is full.
-    pub fn record(&self, job: &Job, tiles: &[Tile], run: Run<'_>) -> Result<Vec<u64>> {
+    pub fn record(&self, job: &Job, tiles: &[Tile], run: Run<'_>) -> Result<Vec<u128>> {
         let one = |((at, fold), place): ((usize, &Fold), &Place<T>)| match (place, run.checkpoint) {
             (Place::File(file), _) => sum::<T>(job, (at, fold), tiles, |first, run| file.read(first as u64, run)),
             (Place::Memory(matrix, left), Some(path)) => {
@@ -203,7 +203,7 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// `Request` where it is not what that run has written.
-    pub fn recall(&self, job: &Job, tiles: &[Tile], run: Run<'_>, sums: &[u64]) -> Result<()> {
+    pub fn recall(&self, job: &Job, tiles: &[Tile], run: Run<'_>, sums: &[u128]) -> Result<()> {
         let changed = |file: &NpyFile, what: &str| {
             let place = file.partial_path().to_string_lossy();
             Error::request(what.to_string()).at(place).remedy("run it without --resume to start again")

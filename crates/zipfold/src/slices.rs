@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use zipfold_core::{Blame, Budget, Error, Hash, Result};
 use zipfold_product::plan::{Plan, Scalar, Table};
 
-const MAGIC: &[u8; 8] = b"ZFSLICE\x02";
+const MAGIC: &[u8; 8] = b"ZFSLICE\x03";
 
 /// Where a run over slices keeps what it has.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ pub fn key(plan: &Plan, tables: &[Table], asked: &str) -> String {
     let mut hash = Hash::default();
     hash.text(&format!("{:?} {:?} {:?} {:?} {asked}", plan.cards, plan.nodes, plan.rank, plan.sliced));
     tables.iter().for_each(|table| hash.doubles(&table.values));
-    format!("{:016x}", hash.finish())
+    format!("{:032x}", hash.finish())
 }
 
 #[cfg(test)]

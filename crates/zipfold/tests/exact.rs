@@ -2,8 +2,8 @@
 
 use zipfold::infer::{Settings, infer};
 use zipfold_core::Blame;
+use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
-use zipfold_product::plan::random::Random;
 
 /// A network of `n` binary variables whose entries are whole numbers of at most `most`.
 fn whole(random: &mut Random, n: usize, most: usize) -> Network {

@@ -5,7 +5,7 @@ use zipfold::core::pair::parse::Param;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, PairSpec};
 use zipfold::partial::{self, Partial};
 use zipfold::{Problem, Table, pairs, shards};
-use zipfold_product::plan::random::Random;
+use zipfold_core::Random;
 
 /// Numbers of all sizes: random bits, decimals, the ends of the range, and what is no finite number.
 fn numbers(count: usize) -> Vec<f64> {

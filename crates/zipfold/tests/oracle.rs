@@ -1,8 +1,8 @@
 //! Random networks against enumeration: every task, with zeros, evidence, one-state variables, repeated scopes and slices.
 
 use zipfold::infer::{Settings, infer};
+use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Oracle, Task};
-use zipfold_product::plan::random::Random;
 
 /// A random network of up to `most` variables whose configurations can be enumerated.
 fn network(random: &mut Random, most: usize, binary: bool) -> Network {

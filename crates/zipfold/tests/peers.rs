@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use zipfold::infer::{Settings, infer};
 use zipfold_core::Budget;
+use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Network, Task};
 use zipfold_io::network::read_network;
-use zipfold_product::plan::random::Random;
 
 const QUICK: [&str; 8] = ["alarm", "asia", "child", "hailfinder", "mildew", "pathfinder", "pigs", "water"];
 const LONG: [&str; 3] = ["barley", "diabetes", "munin"];

@@ -25,7 +25,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/gpu", [3, 0, 1, 310]),
     ("crates/io", [5, 0, 0, 300]),
     ("crates/plan", [9, 0, 0, 340]),
-    ("crates/product", [12, 3, 1, 400]),
+    ("crates/product", [10, 2, 1, 410]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [1, 0, 0, 200]),
     ("crates/zipfold", [4, 0, 0, 330]),

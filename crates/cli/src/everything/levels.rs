@@ -4,6 +4,7 @@ use super::question::is_askable;
 use serde::Deserialize;
 use std::collections::HashSet;
 use zipfold::core::pair::named::{self, Named};
+use zipfold::core::random::SplitMix;
 use zipfold::{Error, Result};
 
 /// The factors and their levels.
@@ -201,27 +202,6 @@ fn with(case: &Case, factor: usize, level: usize) -> Case {
     other
 }
 
-/// A stream of numbers that is the same in every run.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        // SplitMix64, Steele, Lea and Flood 2014.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    /// A whole number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-    /// A number from 0 to 1.
-    pub fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
 /// Levels of two factors.
 type Pair = (usize, usize, usize, usize);
 
@@ -233,7 +213,7 @@ fn pairs_of(case: &Case) -> impl Iterator<Item = Pair> {
 /// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was found for, as most of those
 /// have no meaning (weights of a minimum, a histogram of vectors).
 pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
-    let mut numbers = Numbers(20);
+    let mut numbers = SplitMix::new(20);
     let mut covered: HashSet<Pair> = HashSet::new();
     let (mut cases, mut without) = (vec![], 0);
     for (a, b) in (0..FACTORS).flat_map(|a| (a + 1..FACTORS).map(move |b| (a, b))) {
@@ -254,10 +234,10 @@ pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
 }
 
 /// Of some questions with a pair of levels the one with most pairs that none had yet.
-fn fullest(levels: &Levels, numbers: &mut Numbers, covered: &HashSet<Pair>, pair: Pair) -> Option<Case> {
+fn fullest(levels: &Levels, numbers: &mut SplitMix, covered: &HashSet<Pair>, pair: Pair) -> Option<Case> {
     let (mut best, mut described): (Option<(usize, Case)>, usize) = (None, 0);
     for _ in 0..DRAWN {
-        let mut case: Case = std::array::from_fn(|f| numbers.below(levels.count(f)));
+        let mut case: Case = std::array::from_fn(|f| numbers.remainder(levels.count(f)));
         (case[pair.0], case[pair.2]) = (pair.1, pair.3);
         let new = pairs_of(&case).filter(|pair| !covered.contains(pair)).count();
         if best.is_none_or(|(most, _)| new > most) && levels.allow(&case) {

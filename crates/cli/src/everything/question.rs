@@ -1,11 +1,12 @@
 //! The question of a case: rows, formula, fold.
 
-use super::levels::{BOX, Case, FOLD, Levels, Numbers, PRECISION, RANGE, SIDES, VALUE, WEIGHTS};
+use super::levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, VALUE, WEIGHTS};
 use zipfold::core::Domain;
 use zipfold::core::fold::rows::Along;
 use zipfold::core::fold::{Closed, RowOp, SelectKind};
 use zipfold::core::pair::named::RowValues;
 use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
+use zipfold::core::random::SplitMix;
 use zipfold::library::pairs;
 use zipfold::plan::Overrides;
 use zipfold::{Data, Error, Problem, Result, Table, describe};
@@ -47,12 +48,12 @@ impl Ends {
 
 /// Rows of the domain of the value.
 fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> {
-    let mut numbers = Numbers(seed);
+    let mut numbers = SplitMix::new(seed);
     let cols = levels.dim(case);
     let truths = levels.metric(case).is_some_and(|m| m.domain == RowValues::Boolean);
     let mut number = || match truths {
-        true => f64::from(u8::from(numbers.below(3) == 0)),
-        false => 0.01 + 0.98 * numbers.uniform(),
+        true => f64::from(u8::from(numbers.remainder(3) == 0)),
+        false => 0.01 + 0.98 * numbers.unit(),
     };
     let items = 0..rows * cols;
     match levels.text(case, PRECISION) {
@@ -90,11 +91,11 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
         problem.near = Some(0.2 * (dim as f64).sqrt());
     }
     let wide = if weights == "several" { 5 } else { 1 };
-    let mut numbers = Numbers(3);
+    let mut numbers = SplitMix::new(3);
     let weights = match weights {
         "none" => None,
         _ => {
-            let table = Table::f64(rows, wide, (0..rows * wide).map(|_| numbers.uniform()).collect())?;
+            let table = Table::f64(rows, wide, (0..rows * wide).map(|_| numbers.unit()).collect())?;
             Some([table.clone(), table])
         }
     };

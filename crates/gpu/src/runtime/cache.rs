@@ -1,10 +1,10 @@
 //! Compiled kernels on disk, by hash of source, options and architecture. A cache that cannot be used is only a lost saving.
+//! Its files have no names that users give, and are never resumed: `tempfile` writes them, not `Output` of the crate io, of which
+//! this crate is independent.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Where the two FNV-1a hashes begin.
-const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142];
+use twox_hash::XxHash3_128;
 
 /// The folder that the environment names, or the user's.
 pub fn folder() -> Option<PathBuf> {
@@ -20,13 +20,7 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The file of the binary of `key`.
 fn file(folder: &Path, key: &str) -> PathBuf {
-    let [a, b] = checksum(key.as_bytes());
-    folder.join(format!("{a:016x}{b:016x}.bin"))
-}
-
-/// Where a binary is written before it gets its name.
-fn temporary(path: &Path) -> PathBuf {
-    path.with_extension(format!("{}.tmp", std::process::id()))
+    folder.join(format!("{:032x}.bin", XxHash3_128::oneshot(key.as_bytes())))
 }
 
 /// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the checksum of the body. A binary is code
@@ -37,11 +31,11 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
     let found = std::fs::symlink_metadata(&path).ok()?;
     private(&found, "file").ok().filter(|()| found.is_file())?;
     let bytes = std::fs::read(path).ok()?;
-    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let (length, sum) = (word(0)? as usize, [word(8)?, word(16)?]);
+    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?) as usize;
+    let sum = u128::from_le_bytes(bytes.get(8..24)?.try_into().ok()?);
     let kept = bytes.get(24..24 + key.len())?;
     let body = &bytes[24 + key.len()..];
-    (kept == key.as_bytes() && body.len() == length && checksum(body) == sum).then(|| body.to_vec())
+    (kept == key.as_bytes() && body.len() == length && XxHash3_128::oneshot(body) == sum).then(|| body.to_vec())
 }
 
 /// Keeps `binary` for `key`, whole or not at all. Says why it could not.
@@ -49,16 +43,12 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// The reason, with the folder: a full or read-only disk, a folder that others may write.
 pub fn put(folder: &Path, key: &str, binary: &[u8]) -> Result<(), String> {
-    let path = file(folder, key);
-    let temporary = temporary(&path);
     let mut bytes = (binary.len() as u64).to_le_bytes().to_vec();
-    checksum(binary).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    // Bits that changed on the disk do not reach the device.
+    bytes.extend(XxHash3_128::oneshot(binary).to_le_bytes());
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(binary);
-    let kept =
-        make(folder).and_then(|()| write_new(&temporary, &bytes)).and_then(|()| std::fs::rename(&temporary, &path));
-    kept.map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
+    make(folder).and_then(|()| write_whole(&file(folder, key), folder, &bytes)).map_err(|e| {
         format!("compiled kernels are not kept in {}: {e}; set ZIPFOLD_CACHE to another folder", folder.display())
     })
 }
@@ -73,13 +63,12 @@ fn make(folder: &Path) -> io::Result<()> {
     private(&std::fs::symlink_metadata(folder)?, "folder")
 }
 
-/// Writes a file that was not there before.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
+/// Writes `path` in `folder` under another name first, which only the user may read: two threads that compile the same kernel do
+/// not meet in it.
+fn write_whole(path: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.persist(path).map(drop).map_err(|e| e.error)
 }
 
 /// Whether only the user, or the system, may write what `found` describes.
@@ -97,11 +86,6 @@ fn private(found: &std::fs::Metadata, what: &str) -> io::Result<()> {
 #[cfg(not(unix))]
 fn private(_: &std::fs::Metadata, _: &str) -> io::Result<()> {
     Ok(())
-}
-
-/// Two hashes of a binary: bits that changed on the disk do not reach the device.
-fn checksum(bytes: &[u8]) -> [u64; 2] {
-    STARTS.map(|start| bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3)))
 }
 
 #[cfg(test)]
@@ -157,21 +141,39 @@ mod tests {
         std::fs::remove_dir_all(made).unwrap();
     }
 
-    /// A link under the temporary name is not followed: what it leads to stays as it is.
+    /// A link under the name is replaced, not followed: what it leads to stays as it is.
     #[cfg(unix)]
     #[test]
-    fn a_file_that_cannot_be_made_is_said_with_the_folder_and_the_remedy() {
+    fn a_link_in_the_place_of_a_file_is_not_followed() {
         let folder = fresh("link");
         let precious = folder.join("precious");
         std::fs::write(&precious, b"precious").unwrap();
-        let link = temporary(&file(&folder, "kernel"));
-        std::os::unix::fs::symlink(&precious, &link).unwrap();
-        let why = put(&folder, "kernel", b"binary").unwrap_err();
-        assert!(why.contains("exists") && why.contains("ZIPFOLD_CACHE"), "{why}");
-        assert!(why.contains(&folder.display().to_string()), "{why}");
-        assert_eq!(get(&folder, "kernel"), None);
-        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        std::os::unix::fs::symlink(&precious, file(&folder, "kernel")).unwrap();
         put(&folder, "kernel", b"binary").unwrap();
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(get(&folder, "kernel").as_deref(), Some(&b"binary"[..]));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_said_with_the_folder_and_the_remedy() {
+        let folder = fresh("taken");
+        std::fs::create_dir(file(&folder, "kernel")).unwrap();
+        let why = put(&folder, "kernel", b"binary").unwrap_err();
+        assert!(why.contains("ZIPFOLD_CACHE") && why.contains(&folder.display().to_string()), "{why}");
+        assert_eq!(get(&folder, "kernel"), None);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left of what was not kept");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn threads_that_keep_the_same_kernel_do_not_meet() {
+        let folder = fresh("threads");
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| put(&folder, "kernel", &[7; 100_000]).unwrap())));
+        });
+        assert_eq!(get(&folder, "kernel"), Some(vec![7; 100_000]));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -6,9 +6,8 @@ use super::held::Room;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
-use crate::plan::random::Random;
 use crate::plan::{Pass, Plan, Scalar, Source, Table};
-use zipfold_core::{Blame, Budget, Reservation, Result};
+use zipfold_core::{Blame, Budget, Random, Reservation, Result};
 
 /// A plan with its tables.
 #[derive(Debug)]

@@ -261,7 +261,7 @@ fn shape(cards: &[usize], scopes: &[Scope], out: &[usize], summed: &[usize]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::random::Random;
+    use zipfold_core::Random;
 
     struct Case {
         cards: Vec<usize>,

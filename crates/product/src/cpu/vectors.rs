@@ -289,7 +289,7 @@ mod tests {
     use super::super::matrix::Matrices;
     use super::super::shape::MOST_INPUTS;
     use super::*;
-    use crate::plan::random::Random;
+    use zipfold_core::Random;
 
     /// A contraction whose digits stand in random order.
     fn shape(random: &mut Random) -> (Shape, [usize; 2]) {

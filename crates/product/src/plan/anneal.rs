@@ -5,8 +5,8 @@
 
 use super::cost::Weights;
 use super::local::Local;
-use super::random::Random;
 use super::topology::Topology;
+use zipfold_core::Random;
 
 /// How long and how hot.
 #[derive(Clone, Copy, Debug)]

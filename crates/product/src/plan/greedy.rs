@@ -1,7 +1,7 @@
 //! Greedy elimination orders: min-degree, min-weight, min-fill and weighted min-fill, with noise for restarts.
 
 use super::local::{Local, each, has, set};
-use super::random::Random;
+use zipfold_core::Random;
 
 /// What the next variable minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

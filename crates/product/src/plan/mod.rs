@@ -12,7 +12,6 @@ pub mod fuse;
 pub mod greedy;
 pub mod local;
 pub mod planner;
-pub mod random;
 pub mod reduce;
 pub mod scalar;
 pub mod search;

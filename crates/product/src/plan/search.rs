@@ -7,10 +7,10 @@ use super::bound;
 use super::cost::Weights;
 use super::greedy::{Rule, order};
 use super::local::{DENSE_BITS, Local};
-use super::random::Random;
 use super::sparse;
 use super::topology::Topology;
 use rayon::prelude::*;
+use zipfold_core::Random;
 
 /// Effort and seed of the search.
 #[derive(Clone, Copy, Debug)]
