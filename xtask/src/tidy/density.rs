@@ -19,7 +19,7 @@ const PARAMETERS: usize = 6;
 /// By crate: functions of too many tokens, too deep and of too many parameters, and the tokens that nine in ten stay within, in
 /// whole tens.
 const LEFT: &[(&str, [usize; 4])] = &[
-    ("crates/cli", [9, 0, 2, 430]),
+    ("crates/cli", [9, 0, 2, 440]),
     ("crates/core", [5, 1, 1, 260]),
     ("crates/cpu", [16, 3, 10, 370]),
     ("crates/gpu", [3, 0, 1, 310]),
