@@ -2,6 +2,7 @@
 
 use crate::compare::{Numbers, difference, same};
 use crate::runner::{Variant, chosen, isas, numbers, on_engine};
+use crate::specification;
 use zipfold::ranges::with_ranges;
 use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 
@@ -17,6 +18,8 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     let problem = with_ranges(&problem, data, &zipfold::Options { threads: 1, ..Default::default() })?.into_owned();
     let job = describe(&problem, data.clone())?;
     let wanted = numbers(&job, &oracle::run(&job)?);
+    let odd = specification::differences(&job, &wanted);
+    assert!(odd.is_empty(), "{}", odd.join("\n"));
     let isa = isas()[isas().len() - 1];
     let prunable = zipfold::plan::prune::mode(&job).is_some();
     let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];

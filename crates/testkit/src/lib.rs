@@ -8,6 +8,7 @@ pub mod everywhere;
 pub mod formulas;
 pub mod inputs;
 pub mod runner;
+pub mod specification;
 
 pub use case::{Case, load};
 pub use inputs::Lcg;

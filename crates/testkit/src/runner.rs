@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Wanted};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
+use crate::specification;
 use zipfold::plan::Overrides;
 use zipfold::ranges::with_ranges;
 use zipfold::{Options, Target, run};
@@ -44,6 +45,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let answer = oracle::run(&job)?;
     let by_oracle = numbers(&job, &answer);
     let mut found = expected(case, &by_oracle);
+    found.extend(specification::differences(&job, &by_oracle));
     let prunable = zipfold::plan::prune::mode(&job).is_some();
     for variant in variants(case, prunable) {
         let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };

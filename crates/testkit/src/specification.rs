@@ -1,0 +1,392 @@
+//! What every answer means, as plainly as it can be said: a double loop over pairs. Nothing of the engine is used but the value of a
+//! pair, whether a NaN leaves it out, and what was asked.
+//!
+//! Counts, pairs, neighbours, extremes and quantiles must be equal. Sums are added in twice the precision here, and engines may
+//! differ from them by what rounding allows: [`SUMS`] times the sum of magnitudes.
+
+use crate::compare::Numbers;
+use std::cmp::Ordering;
+use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::{Closed, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select, SelectKind, Top};
+use zipfold_core::oracle::PairValues;
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Domain, Job};
+
+/// Rounding errors of a sum, relative to the sum of magnitudes: each of 100 blocks, lanes and terms may add one.
+const SUMS: f64 = 100.0 * f64::EPSILON;
+
+/// A number, and how far from it an answer may be.
+#[derive(Clone, Copy, Debug)]
+struct Wanted(f64, f64);
+
+impl Wanted {
+    fn exactly(value: f64) -> Self {
+        Wanted(value, 0.0)
+    }
+    /// Whether `got` is as wanted.
+    fn takes(self, got: f64) -> bool {
+        let Wanted(value, within) = self;
+        let same = got == value || got.is_nan() && value.is_nan();
+        // What overflows on the way may overflow in another order.
+        same || (got - value).abs() <= within || !within.is_finite() || value.is_infinite() && within > 1e290
+    }
+}
+
+/// A pair that counts, and its values by root.
+struct Pair {
+    i: usize,
+    j: usize,
+    roots: Vec<Vec<f64>>,
+}
+
+/// What differs between the numbers of all folds, as [`crate::compare::of_state`] has them, and what they should be; one line each.
+pub fn differences(job: &Job, got: &[Numbers]) -> Vec<String> {
+    let pairs = pairs(job);
+    let mut found = vec![];
+    for (at, (fold, got)) in job.folds.iter().zip(got).enumerate() {
+        for (part, wanted) in answer(job, fold, &pairs) {
+            let numbers =
+                got.iter().find(|(name, _)| *name == part).map(|(_, numbers)| &numbers[..]).unwrap_or_default();
+            if numbers.len() != wanted.len() {
+                found.push(format!("fold {at}: {} {part}, the specification has {}", numbers.len(), wanted.len()));
+                continue;
+            }
+            let odd = (0..wanted.len()).find(|at| !wanted[*at].takes(numbers[*at]));
+            found.extend(odd.map(|odd| {
+                let Wanted(value, within) = wanted[odd];
+                format!("fold {at}: {part}[{odd}] is {:e}, the specification has {value:e} ± {within:e}", numbers[odd])
+            }));
+        }
+    }
+    found
+}
+
+/// The pairs whose values reach folds. Of a dense one those that are left out for a NaN, too.
+fn pairs(job: &Job) -> Vec<(Pair, bool)> {
+    let mut values = PairValues::new(job);
+    let mut pairs = vec![];
+    for i in 0..job.space.n {
+        for j in 0..job.space.m {
+            let visited = match job.space.cells {
+                Domain::Cross | Domain::Square => true,
+                Domain::Triangle => i < j,
+                Domain::Diagonal => i <= j,
+                Domain::Ordered => i != j,
+            };
+            if !visited {
+                continue;
+            }
+            let mut roots = vec![];
+            values.get(i, j, &mut roots);
+            let within = |limit: f64| job.near_root.is_none_or(|root| roots[root][0].sqrt() <= limit);
+            if !job.space.near.is_none_or(within) {
+                continue;
+            }
+            let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
+            let left_out = job.nan == NanPolicy::Skip && job.meets_nan(is_nan, |root| roots[root][0]);
+            pairs.push((Pair { i, j, roots }, left_out));
+        }
+    }
+    pairs
+}
+
+fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Vec<Wanted>)> {
+    let pairs = || all.iter().filter(|(_, left_out)| !left_out).map(|(pair, _)| pair);
+    let exactly = |values: Vec<f64>| values.into_iter().map(Wanted::exactly).collect();
+    // Of half a space a pair counts for both of its rows.
+    let both = |pair: &Pair| job.space.is_triangular() && pair.i != pair.j;
+    // The values of each row of x, with the rows that they are of.
+    let by_row = |root: usize| {
+        let mut rows: Vec<Vec<(f64, usize)>> = vec![vec![]; job.space.n];
+        for pair in pairs() {
+            rows[pair.i].push((pair.roots[root][0], pair.j));
+            if both(pair) {
+                rows[pair.j].push((pair.roots[root][0], pair.i));
+            }
+        }
+        rows
+    };
+    match fold {
+        Fold::Dense(f) => {
+            let (n, m) = (job.space.n, job.space.m);
+            let mut values = vec![f64::NAN; f.shape(n, m).iter().product()];
+            let mut condensed = values.iter_mut();
+            let mut matrix = vec![f64::NAN; if f.condensed { 0 } else { n * m }];
+            for (pair, _) in all {
+                let value = pair.roots[f.root][0];
+                if f.condensed {
+                    // SciPy's order is that of the pairs.
+                    condensed.next().into_iter().for_each(|place| *place = value);
+                    continue;
+                }
+                matrix[pair.i * m + pair.j] = value;
+                if both(pair) {
+                    matrix[pair.j * m + pair.i] = value;
+                }
+            }
+            vec![("values", exactly(if f.condensed { values } else { matrix }))]
+        }
+        Fold::Rows(f) => vec![("values", rows(job, f, &pairs().collect::<Vec<&Pair>>(), both))],
+        Fold::Nearest(f) => nearest(f, by_row(f.root)),
+        Fold::Histogram(f) => histogram(f, &pairs().collect::<Vec<&Pair>>()),
+        Fold::Select(f) => select(job, f, &pairs().collect::<Vec<&Pair>>(), both),
+        Fold::Extremes(f) => {
+            let end = |root: usize, start: f64, better: fn(f64, f64) -> bool| {
+                let values = pairs().map(|pair| pair.roots[root][0]);
+                values.fold(start, |best, value| if better(value, best) { value } else { best })
+            };
+            let ends =
+                |root: &usize| [end(*root, f64::INFINITY, |a, b| a < b), end(*root, f64::NEG_INFINITY, |a, b| a > b)];
+            vec![("values", exactly(f.roots.iter().flat_map(ends).collect()))]
+        }
+        Fold::Top(f) => vec![("values", exactly(top(f, &pairs().collect::<Vec<&Pair>>())))],
+        Fold::Quantile(f) => {
+            let values = by_row(f.root).into_iter().flat_map(|row| quantiles(f, row));
+            vec![("values", exactly(values.collect()))]
+        }
+    }
+}
+
+/// A sum in twice the precision, and the sum of magnitudes.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    high: f64,
+    low: f64,
+    magnitude: f64,
+}
+
+impl Sum {
+    fn add(&mut self, term: f64) {
+        let high = self.high + term;
+        let back = high - self.high;
+        self.low += (self.high - (high - back)) + (term - back);
+        self.high = high;
+        self.magnitude += term.abs();
+    }
+    fn value(self) -> f64 {
+        // Beyond the largest number errors mean nothing.
+        if self.high.is_finite() { self.high + self.low } else { self.high }
+    }
+    fn wanted(self) -> Wanted {
+        Wanted(self.value(), SUMS * self.magnitude)
+    }
+}
+
+/// A value (of some numbers) that a result takes, and the row that it is of.
+type Taken<'p> = (&'p [f64], usize);
+
+fn rows(job: &Job, f: &RowFold, pairs: &[&Pair], both: impl Fn(&Pair) -> bool) -> Vec<Wanted> {
+    let mut results: Vec<Vec<Taken<'_>>> = match f.along {
+        Along::Row => vec![vec![]; job.space.n],
+        Along::Column => vec![vec![]; job.space.m],
+        Along::All => vec![vec![]],
+    };
+    for pair in pairs {
+        let mut take = |of: usize, other: usize| match f.along {
+            Along::Row => results[of].push((&pair.roots[f.root][..], other)),
+            Along::Column => results[other].push((&pair.roots[f.root][..], of)),
+            Along::All => results[0].push((&pair.roots[f.root][..], other)),
+        };
+        take(pair.i, pair.j);
+        if both(pair) && !f.once {
+            take(pair.j, pair.i);
+        }
+    }
+    results.iter().flat_map(|taken| row(f, taken)).collect()
+}
+
+/// The numbers of one result.
+fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
+    let weight = |other: usize, part: usize| match &f.weights {
+        None => 1.0,
+        Some(w) if f.weight_width == 1 => w[other],
+        Some(w) => w[other * f.weight_width + part],
+    };
+    let value = |value: &[f64], part: usize| value[if f.width == 1 { 0 } else { part }];
+    let parts = 0..f.out_width();
+    let best = |better: fn(f64, f64) -> bool| {
+        let mut best: Option<(f64, usize)> = None;
+        for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)).filter(|(v, _)| !v.is_nan()) {
+            let wins = best.is_none_or(|(b, at)| better(value, b) || value == b && other < at);
+            best = if wins { Some((value, other)) } else { best };
+        }
+        best
+    };
+    let sum_of = |part: usize| {
+        let mut sum = Sum::default();
+        taken.iter().for_each(|(v, other)| sum.add(value(v, part) * weight(*other, part)));
+        sum
+    };
+    match f.op {
+        RowOp::Sum => parts.map(|part| sum_of(part).wanted()).collect(),
+        RowOp::Mean => parts
+            .map(|part| {
+                let mut total = Sum::default();
+                taken.iter().for_each(|(_, other)| total.add(weight(*other, part.min(f.weight_width - 1))));
+                let (sum, total) = (sum_of(part), total);
+                // Where weights cancel, both errors grow by what is left of them.
+                let left = total.magnitude / total.value().abs();
+                Wanted(sum.value() / total.value(), 2.0 * SUMS * sum.magnitude / total.value().abs() * left)
+            })
+            .collect(),
+        RowOp::Min => vec![Wanted::exactly(best(|a, b| a < b).map_or(f64::INFINITY, |(v, _)| v))],
+        RowOp::Max => vec![Wanted::exactly(best(|a, b| a > b).map_or(f64::NEG_INFINITY, |(v, _)| v))],
+        // Infinities are where a search begins: none of them is found.
+        RowOp::Argmin => {
+            vec![Wanted::exactly(
+                best(|a, b| a < b).filter(|(v, _)| *v < f64::INFINITY).map_or(-1.0, |(_, at)| at as f64),
+            )]
+        }
+        RowOp::Argmax => {
+            let found = best(|a, b| a > b).filter(|(v, _)| *v > f64::NEG_INFINITY);
+            vec![Wanted::exactly(found.map_or(-1.0, |(_, at)| at as f64))]
+        }
+        RowOp::Count => vec![Wanted::exactly(taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64)],
+        RowOp::Logsumexp | RowOp::Softmax => exponentials(f, taken, weight),
+    }
+}
+
+/// ln Σ w·exp v, or Σ w·exp v / Σ exp v.
+fn exponentials(f: &RowFold, taken: &[Taken<'_>], weight: impl Fn(usize, usize) -> f64) -> Vec<Wanted> {
+    let largest = taken.iter().map(|(value, _)| value[0]).fold(f64::NEG_INFINITY, f64::max);
+    let anything = Wanted(0.0, f64::INFINITY);
+    // What is no number, or infinite, is decided by tests of their own.
+    if !largest.is_finite() || taken.iter().any(|(value, _)| value[0].is_nan()) {
+        return vec![anything; f.out_width()];
+    }
+    let sum_of = |weight: &dyn Fn(usize) -> f64| {
+        let mut sum = Sum::default();
+        taken.iter().for_each(|(value, other)| sum.add((value[0] - largest).exp() * weight(*other)));
+        sum
+    };
+    // An exponential is good to some places, more with the distance from the largest value.
+    let good = |sum: Sum| 10.0 * SUMS * sum.magnitude / sum.value().abs();
+    if f.op == RowOp::Logsumexp {
+        let sum = sum_of(&|other| weight(other, 0));
+        return vec![Wanted(largest + sum.value().ln(), good(sum) + SUMS * largest.abs())];
+    }
+    let whole = sum_of(&|_| 1.0);
+    let part = |part: usize| {
+        let sum = sum_of(&|other| weight(other, part));
+        Wanted(sum.value() / whole.value(), 20.0 * SUMS * sum.magnitude / whole.value())
+    };
+    (0..f.out_width()).map(part).collect()
+}
+
+/// Ascending, what is no number last.
+fn ascending(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// Ascending or descending by value, what is no number last.
+fn ordered(a: f64, b: f64, largest: bool) -> Ordering {
+    if largest { ascending(-a, -b) } else { ascending(a, b) }
+}
+
+fn nearest(f: &Nearest, rows: Vec<Vec<(f64, usize)>>) -> Vec<(&'static str, Vec<Wanted>)> {
+    let (mut indices, mut values) = (vec![], vec![]);
+    for mut row in rows {
+        row.sort_by(|a, b| ordered(a.0, b.0, f.largest).then(a.1.cmp(&b.1)));
+        for at in 0..f.k {
+            let found = row.get(at);
+            indices.push(Wanted::exactly(found.map_or(-1.0, |(_, other)| *other as f64)));
+            let value = found.map_or(f64::NAN, |(value, _)| *value);
+            values.push(Wanted::exactly(if f.squared { value.sqrt() } else { value }));
+        }
+    }
+    vec![("values", indices), ("distances", values)]
+}
+
+fn top(f: &Top, pairs: &[&Pair]) -> Vec<f64> {
+    let mut all: Vec<(f64, usize, usize)> = pairs.iter().map(|pair| (pair.roots[f.root][0], pair.i, pair.j)).collect();
+    all.sort_by(|a, b| ordered(a.0, b.0, f.largest).then((a.1, a.2).cmp(&(b.1, b.2))));
+    all.truncate(f.k);
+    let value = |v: f64| if f.squared { v.sqrt() } else { v };
+    all.into_iter().flat_map(|(v, i, j)| [i as f64, j as f64, value(v)]).collect()
+}
+
+/// NumPy's default: linear between the two values beside the place of a quantile.
+fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
+    let mut values: Vec<f64> = row.into_iter().map(|(v, _)| if f.squared { v.sqrt() } else { v }).collect();
+    if values.is_empty() || values.iter().any(|v| v.is_nan()) {
+        return vec![f64::NAN; f.q.len()];
+    }
+    values.sort_by(f64::total_cmp);
+    let of = |q: &f64| {
+        let place = q * (values.len() - 1) as f64;
+        let (low, part) = (place.floor(), place - place.floor());
+        let (a, b) = (values[low as usize], values[(low as usize + 1).min(values.len() - 1)]);
+        match () {
+            () if a == b => a,
+            () if part >= 0.5 => b - (b - a) * (1.0 - part),
+            () => a + (b - a) * part,
+        }
+    };
+    f.q.iter().map(of).collect()
+}
+
+fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
+    let mut counts = vec![0.0; f.cells()];
+    let (mut weights, mut values) = (vec![Sum::default(); f.cells()], vec![Sum::default(); f.cells()]);
+    let binned = |at: usize, pair: &Pair| {
+        let root = pair.roots[f.axes[at].root][0];
+        if f.axes[at].squared { root.sqrt() } else { root }
+    };
+    for pair in pairs {
+        let (mut cell, mut outside) = (0, false);
+        for (at, axis) in f.axes.iter().enumerate() {
+            let (value, edges) = (binned(at, pair), &axis.edges);
+            let bins = edges.len() - 1;
+            // Under, a bin, or over; the last edge is in the last bin where it is closed.
+            let mut place = edges.iter().take_while(|edge| **edge <= value).count();
+            if place == bins + 1 && f.closed == Closed::Last && value == edges[bins] {
+                place = bins;
+            }
+            if value.is_nan() {
+                place = bins + 1;
+            }
+            outside |= place == 0 || place > bins;
+            cell = cell * (bins + 2) + place;
+        }
+        if outside && f.axes.len() > 1 {
+            cell = counts.len() - 1;
+        }
+        counts[cell] += 1.0;
+        // Only what is inside keeps sums.
+        if !outside {
+            if let Some([x, y]) = &f.weights {
+                weights[cell].add(x[pair.i] * y[pair.j]);
+            }
+            values[cell].add(binned(0, pair));
+        }
+    }
+    let means = values.iter().zip(&counts).map(|(sum, count)| {
+        let Wanted(value, within) = sum.wanted();
+        Wanted(value / count, within / count)
+    });
+    let mut out = vec![("values", counts.iter().copied().map(Wanted::exactly).collect())];
+    if f.weights.is_some() {
+        out.push(("sums", weights.into_iter().map(Sum::wanted).collect()));
+    }
+    if f.mean {
+        out.push(("means", means.collect()));
+    }
+    out
+}
+
+fn select(job: &Job, f: &Select, pairs: &[&Pair], both: impl Fn(&Pair) -> bool) -> Vec<(&'static str, Vec<Wanted>)> {
+    let (mut flat, mut kept, mut matched) = (vec![], vec![], vec![false; job.space.n]);
+    for pair in pairs.iter().filter(|pair| pair.roots[f.root][0] != 0.0) {
+        flat.extend([pair.i as f64, pair.j as f64]);
+        kept.extend(f.value.map(|root| pair.roots[root][0]));
+        matched[pair.i] = true;
+        if both(pair) {
+            matched[pair.j] = true;
+        }
+    }
+    if f.kind != SelectKind::Inner {
+        (flat, kept) = (matched.into_iter().map(|m| f64::from(u8::from(m))).collect(), vec![]);
+    }
+    let exactly = |values: Vec<f64>| values.into_iter().map(Wanted::exactly).collect();
+    vec![("values", exactly(flat)), ("kept", exactly(kept))]
+}
