@@ -1,24 +1,21 @@
 //! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is computed yet.
 
 use crate::error::{Error, Result};
+use crate::fold::roots::add_root;
 use crate::fold::rows::Along;
-use crate::fold::{Axis, Closed, Dense, Fold, Histogram, Nearest, RowFold, RowOp, Select};
+use crate::fold::{Fold, RowFold};
 use crate::hash::Hash;
 use crate::meaning::{Asked, meaning};
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Prepared, Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
-use crate::problem::{AxisSpec, FoldSpec, Input, NanPolicy, Problem, SCHEMA};
+use crate::problem::{FoldSpec, Input, NanPolicy, Problem, SCHEMA};
 use crate::space::{Domain, PeriodicBox, Space, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
 pub(crate) mod weights;
-
-/// The most neighbours of a row, and the most bins of a histogram (those under and over included).
-const MAX_K: usize = 1 << 32;
-const MAX_BINS: usize = 1 << 32;
 
 /// The tables of a problem.
 #[derive(Clone, Debug)]
@@ -151,10 +148,10 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     });
     let folds = weighed.collect::<Result<Vec<_>>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
-    let space = space(problem, &data, symmetric, what.weighed_symmetric)?;
+    let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
-    let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem) };
+    let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem, &folds) };
     if space.is_triangular() && rows {
         let e = Error::request("quantiles of rows need all pairs of a row, half of them were asked for").at("--cells");
         return Err(e.remedy("--cells ordered or square, or one run for each fold"));
@@ -285,137 +282,6 @@ pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) ->
     Ok((formula, root))
 }
 
-/// The fold that `spec` asks for, without its weights.
-///
-/// # Errors
-/// `Request` for folds that do not fit the pair, and for formulas that mean nothing.
-pub(crate) fn resolve(spec: &FoldSpec, formula: &mut Formula, scope: &Scope<'_>, dim: usize) -> Result<Fold> {
-    let width = formula.width(0, dim);
-    let scalar_only = |what: &str| {
-        if width == 1 {
-            Ok(())
-        } else {
-            let e = Error::request(format!("{what} takes single numbers, the pair is a vector of {width}"));
-            Err(e.at("formula").remedy("reduce it: 'sum(…)', 'max(…)'"))
-        }
-    };
-    match spec {
-        FoldSpec::Matrix {} => scalar_only("a matrix").map(|()| Fold::Dense(Dense { root: 0, condensed: false })),
-        FoldSpec::Condensed {} => {
-            scalar_only("a condensed matrix").map(|()| Fold::Dense(Dense { root: 0, condensed: true }))
-        }
-        FoldSpec::Reduce { op, along, .. } => {
-            if width > 1 && !matches!(op, RowOp::Sum | RowOp::Mean) {
-                scalar_only("this operation")?;
-            }
-            Ok(Fold::Rows(RowFold {
-                root: 0,
-                width,
-                op: *op,
-                along: *along,
-                weights: None,
-                weight_width: 1,
-                once: false,
-            }))
-        }
-        FoldSpec::Nearest { k, largest } => {
-            scalar_only("nearest")?;
-            if *k == 0 || *k > MAX_K {
-                let e = Error::request(format!("k = {k} neighbours")).at("-k");
-                return Err(e.limit(format!("k is at least 1 and at most {MAX_K}")));
-            }
-            let (id, squared) = formula.without_sqrt(0);
-            let root = add_root(formula, id);
-            Ok(Fold::Nearest(Nearest { root, k: *k, largest: largest.unwrap_or(false), squared }))
-        }
-        FoldSpec::Top(spec) => {
-            scalar_only("the best pairs")?;
-            let (id, squared) = formula.without_sqrt(0);
-            Ok(Fold::Top(spec.fold(add_root(formula, id), squared)?))
-        }
-        FoldSpec::Quantile(spec) => {
-            scalar_only("a quantile")?;
-            let (id, squared) = formula.without_sqrt(0);
-            Ok(Fold::Quantile(spec.fold(add_root(formula, id), squared)?))
-        }
-        FoldSpec::Histogram { axes, closed, mean, .. } => {
-            if axes.is_empty() || axes.len() > 3 {
-                return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
-            }
-            let axes = axes.iter().map(|a| axis(a, *closed, formula, scope)).collect::<Result<Vec<_>>>()?;
-            let fold = Histogram::new(axes, *closed, *mean);
-            match fold.cells() {
-                0..=MAX_BINS => Ok(Fold::Histogram(fold)),
-                cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MAX_BINS} bins"))),
-            }
-        }
-        FoldSpec::Select { predicate, value, join } => {
-            let root = condition(predicate, formula, scope)?;
-            let value = value.as_ref().map(|text| single_root(formula, text, scope)).transpose()?;
-            Ok(Fold::Select(Select { root, value, kind: *join }))
-        }
-    }
-}
-
-/// The root of the condition of a join.
-fn condition(predicate: &str, formula: &mut Formula, scope: &Scope<'_>) -> Result<usize> {
-    let id = parse(formula, predicate, scope)?;
-    if formula.ty(id).truth && formula.ty(id).shape == crate::pair::Shape::Scalar {
-        let certain = crate::pair::truth::certain(formula, id)?;
-        return Ok(add_root(formula, certain));
-    }
-    let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
-    Err(e.at("--where").span(predicate, 0..predicate.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
-}
-
-fn add_root(formula: &mut Formula, id: Id) -> usize {
-    match formula.roots.iter().position(|r| *r == id) {
-        Some(at) => at,
-        None => {
-            formula.roots.push(id);
-            formula.roots.len() - 1
-        }
-    }
-}
-
-fn single_root(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<usize> {
-    let id = parse(formula, text, scope)?;
-    if formula.ty(id).shape != crate::pair::Shape::Scalar {
-        let e = Error::request("a single number is wanted here, this is a vector");
-        return Err(e.at("formula").span(text, 0..text.len()).remedy("reduce it: 'sum(…)'"));
-    }
-    Ok(add_root(formula, id))
-}
-
-fn axis(spec: &AxisSpec, closed: Closed, formula: &mut Formula, scope: &Scope<'_>) -> Result<Axis> {
-    let at = match &spec.value {
-        Some(text) => single_root(formula, text, scope)?,
-        None => 0,
-    };
-    if formula.width(at, scope.dim.unwrap_or(1)) != 1 {
-        return Err(Error::request("a histogram takes single numbers, the pair is a vector"));
-    }
-    let (id, squared) = formula.without_sqrt(at);
-    let root = add_root(formula, id);
-    if let Some(edges) = &spec.edges {
-        let ascending = edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
-        if edges.len() < 2 || !ascending {
-            let e = Error::request("bin edges are two or more numbers, each larger than the one before").at("--edges");
-            return Err(e.remedy("sort them and drop duplicates"));
-        }
-        return Ok(Axis::new(root, edges.clone(), squared, closed));
-    }
-    let bins = spec.bins.unwrap_or(100);
-    let Some([lo, hi]) = spec.range else {
-        return Err(Error::internal("a histogram reached its description without a range"));
-    };
-    if bins == 0 || bins > 100_000_000 || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
-        let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
-        return Err(e.limit("1 to 100000000 bins over a finite range LO < HI"));
-    }
-    Ok(Axis::uniform(root, [lo, hi], bins, squared, closed))
-}
-
 /// A root with the squared length of the difference.
 ///
 /// # Errors
@@ -486,7 +352,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
 }
 
 /// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be symmetric if no weight were missing.
-fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Result<Space> {
+fn space(problem: &Problem, folds: &[Fold], data: &Data, symmetric: bool, weighed: bool) -> Result<Space> {
     let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Domain::Cross), true) => Domain::Cross,
@@ -495,7 +361,7 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Resu
         }
         (Some(Domain::Cross), false) => Domain::Square,
         (Some(given), false) => given,
-        (None, false) => natural_cells(&problem.folds[0], symmetric),
+        (None, false) => folds[0].domain(symmetric),
     };
     let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
     if half && !symmetric && weighed {
@@ -509,7 +375,7 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Resu
             Error::request("the value changes when x and y change places, so half of the cells do not stand for all");
         return Err(e.remedy("visit all of them: cells = \"ordered\" (--ordered)"));
     }
-    let condensed = problem.folds.iter().any(|f| matches!(f, FoldSpec::Condensed {}));
+    let condensed = folds.iter().filter_map(Fold::dense).any(|dense| dense.condensed);
     if condensed && cells != Domain::Triangle {
         return Err(
             Error::request("the condensed order is for i < j of one input").remedy("leave out the second input")
@@ -522,27 +388,12 @@ fn space(problem: &Problem, data: &Data, symmetric: bool, weighed: bool) -> Resu
 
 /// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its cells only where nobody asked
 /// for half of them.
-fn whole(space: Space, problem: &Problem) -> Space {
-    let reduced = |f: &FoldSpec| matches!(f, FoldSpec::Reduce { along, .. } if *along != Along::All);
-    let by_row = |f: &FoldSpec| reduced(f) || matches!(f, FoldSpec::Quantile(_));
-    let free = problem.cells.is_none() || problem.folds.iter().all(by_row);
+fn whole(space: Space, problem: &Problem, folds: &[Fold]) -> Space {
+    let free = problem.cells.is_none() || folds.iter().all(|fold| fold.traits().by_side);
     let cells = match space.cells {
         Domain::Triangle if free => Domain::Ordered,
         Domain::Diagonal if free => Domain::Square,
         other => other,
     };
     Space { cells, ..space }
-}
-
-fn natural_cells(fold: &FoldSpec, symmetric: bool) -> Domain {
-    match fold {
-        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } if symmetric => Domain::Diagonal,
-        FoldSpec::Matrix {} | FoldSpec::Reduce { .. } => Domain::Square,
-        FoldSpec::Nearest { .. } => Domain::Ordered,
-        FoldSpec::Quantile(_) => Domain::Square,
-        FoldSpec::Select { join, .. } if *join != crate::fold::SelectKind::Inner => Domain::Ordered,
-        FoldSpec::Condensed {} => Domain::Triangle,
-        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) if symmetric => Domain::Triangle,
-        FoldSpec::Histogram { .. } | FoldSpec::Select { .. } | FoldSpec::Top(_) => Domain::Ordered,
-    }
 }

@@ -2,9 +2,10 @@
 //! few problems are kept, since parsing and lowering take longer than a small matrix.
 
 use crate::describe::weights::Holes;
-use crate::describe::{Data, pair_formula, resolve};
+use crate::describe::{Data, pair_formula};
 use crate::error::Result;
 use crate::fold::Fold;
+use crate::fold::roots::Roots;
 use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
@@ -135,18 +136,6 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
     Ok(made)
 }
 
-/// The nearest by a similarity are those of the largest values, unless the problem says which it wants.
-fn nearest_by_kind(problem: &Problem, folds: &mut [Fold]) {
-    let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
-    for (spec, fold) in problem.folds.iter().zip(folds) {
-        match (spec, fold) {
-            (FoldSpec::Nearest { largest: None, .. }, Fold::Nearest(nearest)) => nearest.largest = similarity,
-            (FoldSpec::Top(spec), Fold::Top(top)) if spec.largest.is_none() => top.largest = similarity,
-            _ => {}
-        }
-    }
-}
-
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked { problem, params, cell, data, holes, .. } = *asked;
     let prepared = asked.prepared.clone();
@@ -154,9 +143,9 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let scope = Scope { params: params.clone(), columns: data.names(), dim, cols, prepared };
     let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
-    let resolved = problem.folds.iter().map(|spec| resolve(spec, &mut formula, &scope, data.x.cols()));
-    let mut folds = resolved.collect::<Result<Vec<_>>>()?;
-    nearest_by_kind(problem, &mut folds);
+    let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
+    let mut roots = Roots::new(&mut formula, &scope, data.x.cols(), similarity);
+    let folds = problem.folds.iter().map(|spec| spec.resolve(&mut roots)).collect::<Result<Vec<_>>>()?;
     let near_root = problem.near.map(|near| crate::describe::near_root(&mut formula, near)).transpose()?;
     holes.mark(&mut formula)?;
     let texts = Texts { columns: data.texts(), cols: data.cols(), names: data.names() };

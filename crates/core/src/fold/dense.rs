@@ -1,9 +1,11 @@
 //! All values, each at its own place: the matrix, or the upper triangle in SciPy's condensed order. Engines put the values into
 //! their places as they come; nothing is kept beside them.
 
+use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use crate::error::Result;
 use crate::hash::Hash;
-use crate::space::Space;
+use crate::space::{Domain, Space};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -21,6 +23,14 @@ pub struct Dense {
 pub struct Written;
 
 impl Dense {
+    /// The fold of the pair's value, as it is asked for.
+    ///
+    /// # Errors
+    /// `Request` for a pair that is a vector.
+    pub(super) fn asked(condensed: bool, roots: &Roots<'_>) -> Result<Dense> {
+        roots.scalar(if condensed { "a condensed matrix" } else { "a matrix" })?;
+        Ok(Dense { root: 0, condensed })
+    }
     /// The shape of the result for `n` × `m` rows.
     pub fn shape(&self, n: usize, m: usize) -> Vec<usize> {
         if self.condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] }
@@ -53,6 +63,13 @@ impl Accumulate for Dense {
 
     fn traits(&self) -> Traits {
         Traits { dense: true, rounds: true, operations: 1.0, ..Traits::default() }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        match (self.condensed, symmetric) {
+            (true, _) => Domain::Triangle,
+            (false, true) => Domain::Diagonal,
+            (false, false) => Domain::Square,
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)

@@ -2,6 +2,7 @@
 
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
 use crate::hash::Hash;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -22,6 +23,9 @@ impl Accumulate for Extremes {
             cycles: self.roots.len() as f64,
             ..Traits::default()
         }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        if symmetric { Domain::Triangle } else { Domain::Ordered }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.roots.iter().any(|root| test(*root))

@@ -8,6 +8,7 @@ use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Trai
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::number::least_square;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -289,6 +290,9 @@ impl Accumulate for Histogram {
     fn traits(&self) -> Traits {
         let operations = 24.0 * self.axes.len() as f64;
         Traits { bounded: true, fixed_size: true, operations, ..Traits::default() }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        if symmetric { Domain::Triangle } else { Domain::Ordered }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.axes.iter().any(|axis| test(axis.root))

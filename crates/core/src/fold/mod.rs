@@ -6,6 +6,8 @@
 //! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling; `absorb` after `merge`
 //! equals `merge` after `absorb` for counts.
 
+mod asked;
+pub(crate) mod axes;
 pub mod columns;
 pub mod dense;
 pub mod extremes;
@@ -15,6 +17,7 @@ mod line;
 pub mod nearest;
 mod quantile;
 mod reduce;
+pub mod roots;
 pub mod rows;
 pub mod runs;
 pub mod scale;
@@ -23,6 +26,7 @@ pub mod sparse;
 pub mod top;
 
 use crate::hash::Hash;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -63,6 +67,8 @@ pub struct Traits {
     pub whole_rows: bool,
     /// The state has the same size whatever the part of the space: the fewer parts, the better.
     pub fixed_size: bool,
+    /// Each result is of one row of x or of y: all cells of one input give what half of them gives.
+    pub by_side: bool,
     /// Operations of a value, as `explain` counts them.
     pub operations: f64,
     /// Cycles of a core that a value takes, where backends have no kernel of their own for the fold.
@@ -76,6 +82,8 @@ pub trait Accumulate: Debug {
 
     /// What plans and engines need to know.
     fn traits(&self) -> Traits;
+    /// The cells of one input that the fold visits where nobody says which; `symmetric`: half of them stand for all.
+    fn domain(&self, symmetric: bool) -> Domain;
     /// Whether `test` holds for one of the roots whose values the fold takes.
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool;
     /// The state before any value, for `n` × `m` rows.
@@ -128,6 +136,10 @@ macro_rules! folds {
             /// What plans and engines need to know.
             pub fn traits(&self) -> Traits {
                 match self { $(Fold::$name(f) => f.traits(),)+ }
+            }
+            /// The cells of one input that the fold visits where nobody says which.
+            pub fn domain(&self, symmetric: bool) -> Domain {
+                match self { $(Fold::$name(f) => f.domain(symmetric),)+ }
             }
             /// Whether `test` holds for one of the roots whose values the fold takes.
             pub fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {

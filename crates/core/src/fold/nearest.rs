@@ -1,8 +1,11 @@
 //! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN last.
 
+use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -20,11 +23,33 @@ pub struct Nearest {
     pub squared: bool,
 }
 
+/// The most neighbours of a row.
+const MOST: usize = 1 << 32;
+
+impl Nearest {
+    /// The fold of the pair's value, as it is asked for.
+    ///
+    /// # Errors
+    /// `Request` for no neighbours or too many, and for a pair that is a vector.
+    pub(super) fn asked(k: usize, largest: Option<bool>, roots: &mut Roots<'_>) -> Result<Nearest> {
+        roots.scalar("nearest")?;
+        if k == 0 || k > MOST {
+            let e = Error::request(format!("k = {k} neighbours")).at("-k");
+            return Err(e.limit(format!("k is at least 1 and at most {MOST}")));
+        }
+        let (root, squared) = roots.ordered(0);
+        Ok(Nearest { root, k, largest: largest.unwrap_or(roots.similarity()), squared })
+    }
+}
+
 impl Accumulate for Nearest {
     type State = NearestState;
 
     fn traits(&self) -> Traits {
         Traits { bounded: true, by_row: true, operations: 4.0, ..Traits::default() }
+    }
+    fn domain(&self, _: bool) -> Domain {
+        Domain::Ordered
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)

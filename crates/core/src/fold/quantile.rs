@@ -3,10 +3,12 @@
 //! The values of a row are kept until all of them are there, then its quantiles take their place: tiles are as wide as the
 //! rows of y are many, so that a unit of work ends with finished rows and the answer takes no more than its numbers.
 
+use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -27,11 +29,17 @@ fn median() -> Vec<f64> {
 }
 
 impl QuantileSpec {
-    /// The fold over `root`, whose values are squares where `squared`.
+    /// The fold of the pair's value.
     ///
     /// # Errors
-    /// `Request` for no quantile, too many, and what is none.
-    pub fn fold(&self, root: usize, squared: bool) -> Result<Quantile> {
+    /// `Request` for no quantile, too many, what is none, and for a pair that is a vector.
+    pub(super) fn fold(&self, roots: &mut Roots<'_>) -> Result<Quantile> {
+        roots.scalar("a quantile")?;
+        self.check()?;
+        let (root, squared) = roots.ordered(0);
+        Ok(Quantile { root, q: self.q.clone(), squared })
+    }
+    fn check(&self) -> Result<()> {
         if !(1..=MOST).contains(&self.q.len()) {
             let e = Error::request(format!("expected 1 to {MOST} quantiles, got {}", self.q.len())).at("q");
             return Err(e.remedy("0.5 for the median"));
@@ -40,7 +48,7 @@ impl QuantileSpec {
             let e = Error::request(format!("expected a quantile from 0 to 1, got {odd}")).at("q");
             return Err(e.remedy("0.5 for the median, 0.9 for the value that nine in ten do not exceed"));
         }
-        Ok(Quantile { root, q: self.q.clone(), squared })
+        Ok(())
     }
 }
 
@@ -172,7 +180,10 @@ impl Accumulate for Quantile {
     type State = QuantileState;
 
     fn traits(&self) -> Traits {
-        Traits { by_row: true, whole_rows: true, operations: 1.0, cycles: 40.0, ..Traits::default() }
+        Traits { by_side: true, by_row: true, whole_rows: true, operations: 1.0, cycles: 40.0, ..Traits::default() }
+    }
+    fn domain(&self, _: bool) -> Domain {
+        Domain::Square
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
@@ -243,7 +254,7 @@ mod tests {
     use super::*;
 
     fn fold(q: &[f64], squared: bool) -> Quantile {
-        QuantileSpec { q: q.to_vec() }.fold(0, squared).unwrap()
+        Quantile { root: 0, q: q.to_vec(), squared }
     }
 
     /// `numpy.quantile` of these values (NumPy 2.3).
@@ -293,7 +304,7 @@ mod tests {
     #[test]
     fn odd_quantiles_are_refused() {
         for q in [vec![], vec![-0.1], vec![1.1], vec![f64::NAN], vec![0.5; MOST + 1]] {
-            assert!(QuantileSpec { q }.fold(0, false).is_err());
+            assert!(QuantileSpec { q }.check().is_err());
         }
     }
 

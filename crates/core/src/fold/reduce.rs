@@ -1,11 +1,28 @@
 //! Folds by rows as engines, plans and outputs see them: what is in `rows.rs` and `runs.rs`, behind [`Accumulate`].
 
+use super::roots::Roots;
 use super::rows::{Along, RowFold, RowOp, RowState};
 use super::runs::Run;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use crate::error::Result;
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::space::Domain;
 use std::ops::Range;
+
+impl RowFold {
+    /// The fold of the pair's value, as it is asked for.
+    ///
+    /// # Errors
+    /// `Request` for an operation that takes single numbers, of a vector.
+    pub(super) fn asked(op: RowOp, along: Along, roots: &Roots<'_>) -> Result<RowFold> {
+        if !matches!(op, RowOp::Sum | RowOp::Mean) {
+            roots.scalar("this operation")?;
+        }
+        let width = roots.width();
+        Ok(RowFold { root: 0, width, op, along, weights: None, weight_width: 1, once: false })
+    }
+}
 
 impl Accumulate for RowFold {
     type State = RowState;
@@ -16,9 +33,13 @@ impl Accumulate for RowFold {
             rounds: !exact,
             bounded: exact && self.along != Along::Column && self.width == 1,
             by_row: !self.once,
+            by_side: self.along != Along::All,
             operations: 4.0,
             ..Traits::default()
         }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        if symmetric { Domain::Diagonal } else { Domain::Square }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)

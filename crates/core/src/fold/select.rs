@@ -1,8 +1,11 @@
 //! Joins: the cells where a predicate holds, with nothing truncated.
 
+use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use crate::error::Result;
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -36,11 +39,31 @@ impl Select {
     }
 }
 
+impl Select {
+    /// The join, as it is asked for.
+    ///
+    /// # Errors
+    /// `Request` for a condition or a value that means nothing.
+    pub(super) fn asked(
+        predicate: &str,
+        value: Option<&str>,
+        kind: SelectKind,
+        roots: &mut Roots<'_>,
+    ) -> Result<Select> {
+        let root = roots.condition(predicate)?;
+        let value = value.map(|text| roots.number(text)).transpose()?;
+        Ok(Select { root, value, kind })
+    }
+}
+
 impl Accumulate for Select {
     type State = SelectState;
 
     fn traits(&self) -> Traits {
         Traits { bounded: true, by_row: !self.is_inner(), operations: 3.0, ..Traits::default() }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        if self.is_inner() && symmetric { Domain::Triangle } else { Domain::Ordered }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root) || self.value.is_some_and(test)

@@ -4,10 +4,12 @@
 //! A state keeps candidates in any order, at most twice as many as are wanted: a value is compared with a bound, the worst of the best
 //! k when candidates were last thrown out, and nothing else is done with most values.
 
+use super::roots::Roots;
 use super::{Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -28,16 +30,18 @@ pub struct TopSpec {
 }
 
 impl TopSpec {
-    /// The fold over `root`, whose values are squares where `squared`.
+    /// The fold of the pair's value.
     ///
     /// # Errors
-    /// `Request` for no pairs, and for too many.
-    pub fn fold(&self, root: usize, squared: bool) -> Result<Top> {
+    /// `Request` for no pairs, for too many, and for a pair that is a vector.
+    pub(super) fn fold(&self, roots: &mut Roots<'_>) -> Result<Top> {
+        roots.scalar("the best pairs")?;
         if !(1..=MOST).contains(&self.k) {
             let e = Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k)).at("k");
             return Err(e.remedy("a smaller k, or a join: all pairs within a distance"));
         }
-        Ok(Top { root, k: self.k, largest: self.largest.unwrap_or(false), squared })
+        let (root, squared) = roots.ordered(0);
+        Ok(Top { root, k: self.k, largest: self.largest.unwrap_or(roots.similarity()), squared })
     }
 }
 
@@ -119,6 +123,9 @@ impl Accumulate for Top {
 
     fn traits(&self) -> Traits {
         Traits { bounded: true, fixed_size: true, operations: 2.0, cycles: 1.0, ..Traits::default() }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        if symmetric { Domain::Triangle } else { Domain::Ordered }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)

@@ -1,0 +1,61 @@
+//! Histograms and their axes, as problem files ask for them.
+
+use super::roots::Roots;
+use super::{Axis, Closed, Histogram};
+use crate::error::{Error, Result};
+use crate::problem::AxisSpec;
+
+/// The most cells of a grid, those under and over included.
+const MOST_CELLS: usize = 1 << 32;
+/// The most bins of an axis.
+const MOST_BINS: usize = 100_000_000;
+/// The bins of an axis where nobody says how many.
+pub(crate) const USUAL_BINS: usize = 100;
+
+impl Histogram {
+    /// The fold, as it is asked for.
+    ///
+    /// # Errors
+    /// `Request` for axes that are too many, too fine, or mean nothing.
+    pub(super) fn asked(axes: &[AxisSpec], closed: Closed, mean: bool, roots: &mut Roots<'_>) -> Result<Histogram> {
+        if axes.is_empty() || axes.len() > 3 {
+            return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
+        }
+        let axes = axes.iter().map(|spec| Axis::asked(spec, closed, roots)).collect::<Result<Vec<_>>>()?;
+        let fold = Histogram::new(axes, closed, mean);
+        match fold.cells() {
+            0..=MOST_CELLS => Ok(fold),
+            cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MOST_CELLS} bins"))),
+        }
+    }
+}
+
+impl Axis {
+    fn asked(spec: &AxisSpec, closed: Closed, roots: &mut Roots<'_>) -> Result<Axis> {
+        let at = match &spec.value {
+            Some(text) => roots.number(text)?,
+            None => 0,
+        };
+        if !roots.is_number(at) {
+            return Err(Error::request("a histogram takes single numbers, the pair is a vector"));
+        }
+        let (root, squared) = roots.ordered(at);
+        if let Some(edges) = &spec.edges {
+            let ascending = edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
+            if edges.len() < 2 || !ascending {
+                let e = Error::request("bin edges are two or more numbers, each larger than the one before");
+                return Err(e.at("--edges").remedy("sort them and drop duplicates"));
+            }
+            return Ok(Axis::new(root, edges.clone(), squared, closed));
+        }
+        let bins = spec.bins.unwrap_or(USUAL_BINS);
+        let Some([lo, hi]) = spec.range else {
+            return Err(Error::internal("a histogram reached its description without a range"));
+        };
+        if bins == 0 || bins > MOST_BINS || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
+            let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
+            return Err(e.limit(format!("1 to {MOST_BINS} bins over a finite range LO < HI")));
+        }
+        Ok(Axis::uniform(root, [lo, hi], bins, squared, closed))
+    }
+}

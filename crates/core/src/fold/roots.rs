@@ -1,0 +1,88 @@
+//! What folds are resolved with: the formula of the pair, whose roots they name.
+
+use crate::error::{Error, Result};
+use crate::pair::parse::{Scope, parse};
+use crate::pair::tree::{Formula, Id};
+use crate::pair::{Shape, truth};
+
+/// The formula of a pair, to which folds add the roots that they take. The pair's value is root 0.
+pub struct Roots<'a> {
+    formula: &'a mut Formula,
+    scope: &'a Scope<'a>,
+    dim: usize,
+    similarity: bool,
+}
+
+impl<'a> Roots<'a> {
+    /// The roots of `formula`, in texts of `scope`, over rows of `dim` components; `similarity`: the nearest have the largest
+    /// values.
+    pub fn new(formula: &'a mut Formula, scope: &'a Scope<'a>, dim: usize, similarity: bool) -> Self {
+        Roots { formula, scope, dim, similarity }
+    }
+    /// Whether the nearest have the largest values.
+    pub fn similarity(&self) -> bool {
+        self.similarity
+    }
+    /// Numbers of the pair's value.
+    pub fn width(&self) -> usize {
+        self.formula.width(0, self.dim)
+    }
+    /// Refuses a vector for `what`, a fold that takes single numbers.
+    ///
+    /// # Errors
+    /// `Request` where the pair is a vector.
+    pub fn scalar(&self, what: &str) -> Result<()> {
+        match self.width() {
+            1 => Ok(()),
+            width => {
+                let e = Error::request(format!("{what} takes single numbers, the pair is a vector of {width}"));
+                Err(e.at("formula").remedy("reduce it: 'sum(…)', 'max(…)'"))
+            }
+        }
+    }
+    /// Root `at`; where it is a square root, the root of what is under it, whose order is the same, and true.
+    pub fn ordered(&mut self, at: usize) -> (usize, bool) {
+        let (id, squared) = self.formula.without_sqrt(at);
+        (self.add(id), squared)
+    }
+    /// The root of `text`, a single number.
+    ///
+    /// # Errors
+    /// `Request` for a text that means nothing, and for a vector.
+    pub fn number(&mut self, text: &str) -> Result<usize> {
+        let id = parse(self.formula, text, self.scope)?;
+        if self.formula.ty(id).shape != Shape::Scalar {
+            let e = Error::request("a single number is wanted here, this is a vector");
+            return Err(e.at("formula").span(text, 0..text.len()).remedy("reduce it: 'sum(…)'"));
+        }
+        Ok(self.add(id))
+    }
+    /// Whether root `at` is a single number for each pair.
+    pub fn is_number(&self, at: usize) -> bool {
+        self.formula.width(at, self.scope.dim.unwrap_or(1)) == 1
+    }
+    /// The root of `text`, a condition: its value is 1 or 0.
+    ///
+    /// # Errors
+    /// `Request` for a text that means nothing, and for what is no condition.
+    pub fn condition(&mut self, text: &str) -> Result<usize> {
+        let id = parse(self.formula, text, self.scope)?;
+        if self.formula.ty(id).truth && self.formula.ty(id).shape == Shape::Scalar {
+            let certain = truth::certain(self.formula, id)?;
+            return Ok(self.add(certain));
+        }
+        let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
+        Err(e.at("--where").span(text, 0..text.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
+    }
+    fn add(&mut self, id: Id) -> usize {
+        add_root(self.formula, id)
+    }
+}
+
+/// The place of `id` among the roots, which take it in if it is new.
+pub(crate) fn add_root(formula: &mut Formula, id: Id) -> usize {
+    formula.roots.iter().position(|root| *root == id).unwrap_or_else(|| {
+        formula.roots.push(id);
+        formula.roots.len() - 1
+    })
+}
