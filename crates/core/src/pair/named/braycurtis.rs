@@ -19,7 +19,6 @@ pub const BRAYCURTIS: Named = Named {
         let far = weighted_sum(x, y, params, |a, b| (a - b).abs());
         far / weighted_sum(x, y, params, |a, b| (a + b).abs())
     },
-    flops: 6,
     symmetric: true,
     domain: RowValues::NonNegative,
     scale: Scale::Relative,

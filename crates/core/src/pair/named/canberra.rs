@@ -19,7 +19,6 @@ pub const CANBERRA: Named = Named {
         let term = |a: f64, b: f64| if a == 0.0 && b == 0.0 { 0.0 } else { (a - b).abs() / (a.abs() + b.abs()) };
         weighted_sum(x, y, params, term)
     },
-    flops: 7,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

@@ -24,7 +24,6 @@ pub const CHEBYSHEV: Named = Named {
         let used = |k: &usize| component(params, "w", *k, 1.0) > 0.0;
         (0..x.len()).filter(used).fold(0.0, |far, k| number::max((x[k] - y[k]).abs(), far))
     },
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

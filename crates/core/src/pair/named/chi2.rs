@@ -21,7 +21,6 @@ pub const ADDITIVE_CHI2: Named = Named {
     formula: |f, params, dim| text(f, &format!("-sum({TERM})"), params, dim),
     prepare: None,
     reference: additive,
-    flops: 6,
     symmetric: true,
     domain: RowValues::NonNegative,
     scale: Scale::Relative,

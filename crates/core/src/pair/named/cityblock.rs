@@ -13,7 +13,6 @@ pub const CITYBLOCK: Named = Named {
     formula: |f, params, dim| weighted(f, params, dim, "sum(abs(x - y))", "sum(w * abs(x - y))"),
     prepare: None,
     reference: |x, y, params| weighted_sum(x, y, params, |a, b| (a - b).abs()),
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

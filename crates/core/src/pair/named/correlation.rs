@@ -55,7 +55,6 @@ pub const CORRELATION: Named = Named {
         0.0 => 1.0 - cosine::coefficient(x, y, params),
         _ => 1.0 - coefficient(x, y, params),
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

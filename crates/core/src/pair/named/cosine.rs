@@ -47,7 +47,6 @@ pub const COSINE: Named = Named {
     },
     prepare: None,
     reference: |x, y, params| 1.0 - coefficient(x, y, params),
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

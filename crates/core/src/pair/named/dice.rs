@@ -22,7 +22,6 @@ pub const DICE: Named = Named {
         let t = table(x, y, params);
         (t.tf + t.ft) / (2.0 * t.tt + t.tf + t.ft)
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),

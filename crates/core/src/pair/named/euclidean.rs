@@ -17,7 +17,6 @@ pub const EUCLIDEAN: Named = Named {
     formula: |f, params, dim| weighted(f, params, dim, "sqrt(sum((x - y)^2))", "sqrt(sum(w * (x - y)^2))"),
     prepare: None,
     reference: |x, y, params| squares(x, y, params).sqrt(),
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

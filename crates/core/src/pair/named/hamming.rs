@@ -16,7 +16,6 @@ pub const HAMMING: Named = Named {
         let differ = weighted_sum(x, y, params, |a, b| f64::from(u8::from(a != b)));
         differ / weighted_sum(x, y, params, |_, _| 1.0)
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

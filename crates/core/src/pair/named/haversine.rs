@@ -52,7 +52,6 @@ pub const HAVERSINE: Named = Named {
         }
         _ => f64::NAN,
     },
-    flops: 20,
     symmetric: true,
     domain: RowValues::LatLon,
     scale: Scale::Fixed(1.0),

@@ -17,7 +17,6 @@ pub const HELLINGER: Named = Named {
         let squares = x.iter().zip(y).map(|(a, b)| ((a / sx).sqrt() - (b / sy).sqrt()).powi(2)).sum::<f64>();
         (squares / 2.0).sqrt()
     },
-    flops: 3,
     symmetric: true,
     domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),

@@ -24,7 +24,6 @@ pub const JACCARD: Named = Named {
         let union = t.tt + t.tf + t.ft;
         if union == 0.0 { 0.0 } else { (t.tf + t.ft) / union }
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),

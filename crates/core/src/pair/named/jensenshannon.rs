@@ -51,7 +51,6 @@ pub const JENSENSHANNON: Named = Named {
     },
     prepare: None,
     reference: |x, y, params| (reference(x, y) / option(params, "base", std::f64::consts::E).ln() / 2.0).sqrt(),
-    flops: 40,
     symmetric: true,
     domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),

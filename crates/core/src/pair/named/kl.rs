@@ -24,7 +24,6 @@ pub const KL: Named = Named {
         let sum: f64 = x.iter().zip(y).map(|(a, b)| term(a / sx, b / sy)).sum();
         sum / option(params, "base", std::f64::consts::E).ln()
     },
-    flops: 5,
     symmetric: false,
     domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),

@@ -19,7 +19,6 @@ pub const LAPLACIAN: Named = Named {
         let gaps: f64 = x.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
         (-option(params, "gamma", 1.0 / x.len() as f64) * gaps).exp()
     },
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

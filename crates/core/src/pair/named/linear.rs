@@ -13,7 +13,6 @@ pub const LINEAR: Named = Named {
     formula: |f, params, dim| text(f, "sum(x * y)", params, dim),
     prepare: None,
     reference: |x, y, _| x.iter().zip(y).map(|(a, b)| a * b).sum(),
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Norms,

@@ -23,7 +23,6 @@ pub const MAHALANOBIS: Named = Named {
         let square = |k: usize| component(params, "signs", k, 1.0) * (x[k] - y[k]).powi(2);
         (0..x.len()).map(square).sum::<f64>().sqrt()
     },
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

@@ -35,7 +35,6 @@ pub const MINKOWSKI: Named = Named {
         }
         weighted_sum(x, y, params, |a, b| (a - b).abs().powf(p)).powf(1.0 / p)
     },
-    flops: 4,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

@@ -73,8 +73,6 @@ pub struct Named {
     pub prepare: Option<Prepare>,
     /// An independent evaluation on rows (after `prepare`), straight from the definition.
     pub reference: fn(&[f64], &[f64], &Params) -> f64,
-    /// Operations per component.
-    pub flops: u32,
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
     /// Rows it is made for.

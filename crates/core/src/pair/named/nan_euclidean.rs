@@ -21,7 +21,6 @@ pub const NAN_EUCLIDEAN: Named = Named {
         let squares: f64 = both.iter().map(|gap| gap.powi(2)).sum();
         (squares * x.len() as f64 / both.len() as f64).sqrt()
     },
-    flops: 6,
     symmetric: true,
     domain: RowValues::Missing,
     scale: Scale::Relative,

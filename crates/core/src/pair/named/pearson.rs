@@ -14,7 +14,6 @@ pub const PEARSON: Named = Named {
     formula: |f, params, dim| correlation(f, params, dim, "{}"),
     prepare: None,
     reference: coefficient,
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

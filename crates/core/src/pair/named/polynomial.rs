@@ -22,7 +22,6 @@ pub const POLYNOMIAL: Named = Named {
         let inner = option(params, "gamma", 1.0 / x.len() as f64) * dot + option(params, "coef0", 1.0);
         inner.powf(option(params, "degree", 3.0))
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(8.0),

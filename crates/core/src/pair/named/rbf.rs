@@ -19,7 +19,6 @@ pub const RBF: Named = Named {
         let squares: f64 = x.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum();
         (-option(params, "gamma", 1.0 / x.len() as f64) * squares).exp()
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

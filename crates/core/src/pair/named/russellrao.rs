@@ -22,7 +22,6 @@ pub const RUSSELLRAO: Named = Named {
         let t = table(x, y, params);
         (t.tf + t.ft + t.ff) / (t.tt + t.tf + t.ft + t.ff)
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),

@@ -22,7 +22,6 @@ pub const SEUCLIDEAN: Named = Named {
         let square = |k: usize| (x[k] - y[k]).powi(2) / component(params, "V", k, f64::NAN);
         (0..x.len()).map(square).sum::<f64>().sqrt()
     },
-    flops: 3,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Relative,

@@ -20,7 +20,6 @@ pub const SIGMOID: Named = Named {
         let dot: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
         (option(params, "gamma", 1.0 / x.len() as f64) * dot + option(params, "coef0", 1.0)).tanh()
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

@@ -22,7 +22,6 @@ pub const SOKALSNEATH: Named = Named {
         let t = table(x, y, params);
         2.0 * (t.tf + t.ft) / (t.tt + 2.0 * (t.tf + t.ft))
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),

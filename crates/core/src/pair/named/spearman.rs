@@ -16,7 +16,6 @@ pub const SPEARMAN: Named = Named {
     formula: |f, params, dim| correlation(f, params, dim, "{}"),
     prepare: Some(rank),
     reference: coefficient,
-    flops: 2,
     symmetric: true,
     domain: RowValues::Real,
     scale: Scale::Fixed(1.0),

@@ -24,7 +24,6 @@ pub const YULE: Named = Named {
         let half = t.tf * t.ft;
         if half == 0.0 { 0.0 } else { 2.0 * half / (t.tt * t.ff + half) }
     },
-    flops: 2,
     symmetric: true,
     domain: RowValues::Boolean,
     scale: Scale::Fixed(1.0),
