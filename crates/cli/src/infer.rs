@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::infer_tables::{self as tables, Form};
 use crate::progress::Phases;
 use crate::terminal::say;
-use crate::{answer, ask, infer_explain, infer_report, lists, terminal, values};
+use crate::{answer, ask, infer_explain, infer_plot, infer_report, lists, terminal, values};
 use clap::ValueHint;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -140,7 +140,7 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
         terminal::print(&infer_explain::text(&ready.network, &reduced, plan.as_ref(), seconds))?;
     }
     if let (Some(path), Some(plan)) = (&args.run.plot, &plan) {
-        write_text(path, &infer_explain::profile_svg(plan), options(&args))?;
+        write_text(path, &infer_plot::profile_svg(&infer_explain::visited(plan))?, options(&args))?;
     }
     Ok(())
 }
@@ -315,7 +315,7 @@ fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
 fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<String>> {
     let mut outputs = vec![];
     if let (Some(path), Answer::Mar(_, rows)) = (&args.run.plot, &done.answer) {
-        write_text(path, &infer_explain::marginals_svg(&ready.network, rows), options(args))?;
+        write_text(path, &infer_plot::marginals_svg(&ready.network, rows)?, options(args))?;
         outputs.push(path.clone());
     }
     if streams(args, ready) {

@@ -1,7 +1,7 @@
 //! `infer --report`: one self-contained HTML page about an inference.
 
 use crate::infer::InferArgs;
-use crate::infer_explain::marginals_svg;
+use crate::infer_plot::marginals_svg;
 use crate::infer_tables::{self as tables, Form};
 use crate::report::{STYLE, plain, table};
 use zipfold::core::budget::human_bytes;
@@ -31,7 +31,7 @@ pub fn write(
 fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> String {
     let command: Vec<String> = std::env::args().collect();
     let picture = match &done.answer {
-        Answer::Mar(_, rows) => marginals_svg(network, rows),
+        Answer::Mar(_, rows) => marginals_svg(network, rows).unwrap_or_default(),
         _ => String::new(),
     };
     let facts = table(&[

@@ -9,6 +9,7 @@ mod everything;
 mod grammar;
 mod infer;
 mod infer_explain;
+mod infer_plot;
 mod infer_report;
 mod infer_samples;
 mod infer_tables;

@@ -36,8 +36,22 @@ pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) ->
 /// `Request` where the result has no picture.
 pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
     let picture = picture(job, outcome)?;
+    drawn(SIZE, |root| render(&picture, root))
+}
+
+/// What `draw` puts on a white page of so many pixels, as the text of an SVG file.
+///
+/// # Errors
+/// `Internal` where it cannot be drawn.
+pub fn drawn(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn) -> Result<String> {
     let mut text = String::new();
-    render(&picture, &mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
+    let page = |text| -> Drawn {
+        let root = SVGBackend::with_string(text, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        draw(&root)?;
+        Ok(root.present()?)
+    };
+    page(&mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
     Ok(text)
 }
 
@@ -105,26 +119,25 @@ fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
     Picture::Grid { title: format!("{n} × {m}"), side, of: (n, m), values: values.collect() }
 }
 
-type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
+/// Whether something could be drawn.
+pub type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
 
-fn render(picture: &Picture, text: &mut String) -> Drawn {
-    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
+fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
     match picture {
         Picture::Steps { title, x, y, lo, hi, heights } => {
             let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
-            let mut chart = axes(&root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
+            let mut chart = axes(root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
             let bars = lo.iter().zip(hi).zip(heights);
             chart.draw_series(bars.map(|((l, h), y)| Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())))?;
         }
         Picture::Line { title, x, y, points } => {
             let mut chart =
-                axes(&root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
+                axes(root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
             chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
         }
         Picture::Points { title, points } => {
             let mut chart = axes(
-                &root,
+                root,
                 title,
                 "row i",
                 "row j",
@@ -135,7 +148,7 @@ fn render(picture: &Picture, text: &mut String) -> Drawn {
         }
         Picture::Grid { title, side, of, values } => {
             let (lo, hi) = span(values.iter().copied());
-            let mut chart = axes(&root, title, "column", "row", (0.0, of.1 as f64), (0.0, of.0 as f64))?;
+            let mut chart = axes(root, title, "column", "row", (0.0, of.1 as f64), (0.0, of.0 as f64))?;
             let (dy, dx) = (of.0 as f64 / side.0.max(1) as f64, of.1 as f64 / side.1.max(1) as f64);
             chart.draw_series(values.iter().enumerate().map(|(at, v)| {
                 let (r, c) = ((at / side.1) as f64, (at % side.1) as f64);
@@ -144,7 +157,6 @@ fn render(picture: &Picture, text: &mut String) -> Drawn {
             }))?;
         }
     }
-    root.present()?;
     Ok(())
 }
 
@@ -166,15 +178,21 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Chart<'a, 'b> = ChartContext<
+/// A page, or a part of one.
+pub type SvgArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// Axes to draw on.
+pub type Chart<'a, 'b> = ChartContext<
     'a,
     SVGBackend<'b>,
     Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
 >;
 
-fn axes<'a, 'b>(
-    root: &'a Area<'b>,
+/// Axes with a title, and the names and the ends of both.
+///
+/// # Errors
+/// Those of the page.
+pub fn axes<'a, 'b>(
+    root: &'a SvgArea<'b>,
     title: &str,
     x: &str,
     y: &str,

@@ -61,6 +61,11 @@ fn it_takes_the_options_of_other_verbs() {
         assert!(done.err.contains(words), "{words} is not in\n{}", done.err);
     }
     assert!(folder.read("a.html").contains("bronc") && folder.read("a.html").contains("<svg"));
+    let picture = folder.read("a.svg");
+    assert!(picture.contains("bronc") && picture.contains("yes: 0.450000, no: 0.550000"), "{picture}");
+    folder.run("explain infer asia.bif --plot p.svg").ok();
+    let picture = folder.read("p.svg");
+    assert!(picture.contains("joins in the order of execution") && picture.contains("log2 of visited"), "{picture}");
     let quiet = folder.run("infer asia.bif -q -o b.csv").ok();
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
     folder.run("infer asia.bif -o b.csv").refused(&["exists", "--force"]);

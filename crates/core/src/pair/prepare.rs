@@ -158,6 +158,9 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
     cholesky(&sums, d).ok_or_else(singular)
 }
 
+// Factors of small dense matrices are found by own code: the crate faer 0.24, with its linear algebra alone, brings 27 packages that
+// the workspace has not, and takes a minute of one core to build.
+
 /// The lower triangular L with L Lᵀ = `s`, where `s` is positive definite to working precision.
 fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
     let mut l = vec![0.0; d * d];
