@@ -8,6 +8,7 @@ use xtask::{Violation, advisories, licences, needs, tidy, tree};
 const HELP: &str = "cargo xtask <command>
 
   tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
+  measures [FOLDER]  print sizes, density, comments, circles and catch-all arms of each crate as a table
   licences        check the licences and sources of all dependencies against deny.toml
   advisories      check the locked dependencies against .ci/advisories.toml, a dated copy of RustSec's advisories
   needs WORDS     print the filter of nextest for a machine that has WORDS (opencl, nvrtc, …), and name the tests left out
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(&tree::root()),
         ["tidy", folder] => run_tidy(Path::new(folder)),
+        ["measures"] => measures(&tree::root()),
+        ["measures", folder] => measures(Path::new(folder)),
         ["licences"] => licences::check(&tree::root()).map(|found| report(&found)),
         ["advisories"] => advisories::check(&tree::root()).map(|found| {
             println!("{}", found.summary);
@@ -35,6 +38,12 @@ fn main() -> ExitCode {
         eprintln!("{message}");
         ExitCode::from(2)
     })
+}
+
+/// Prints the measures of the crates of a checkout.
+fn measures(root: &Path) -> Result<ExitCode, String> {
+    print!("{}", tidy::measures::table(&tree::files(root)?));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the filter on standard output, the tests that it leaves out on standard error.

@@ -8,6 +8,7 @@ pub mod docs;
 pub mod documents;
 pub mod duties;
 pub mod lengths;
+pub mod measures;
 pub mod names;
 pub mod panics;
 pub mod safety;

@@ -7,7 +7,9 @@
 use crate::compare::Numbers;
 use std::cmp::Ordering;
 use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Closed, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select, SelectKind, Top};
+use zipfold_core::fold::{
+    Closed, Dense, Extremes, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select, SelectKind, Top,
+};
 use zipfold_core::oracle::PairValues;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job};
@@ -90,61 +92,73 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
     pairs
 }
 
+/// Whether a pair counts for both of its rows: it stands for (i, j) and (j, i).
+fn counts_for_both(job: &Job, pair: &Pair) -> bool {
+    job.space.is_triangular() && pair.i != pair.j
+}
+
+fn exactly(values: Vec<f64>) -> Vec<Wanted> {
+    values.into_iter().map(Wanted::exactly).collect()
+}
+
 fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Vec<Wanted>)> {
-    let pairs = || all.iter().filter(|(_, left_out)| !left_out).map(|(pair, _)| pair);
-    let exactly = |values: Vec<f64>| values.into_iter().map(Wanted::exactly).collect();
-    // Of half a space a pair counts for both of its rows.
-    let both = |pair: &Pair| job.space.is_triangular() && pair.i != pair.j;
-    // The values of each row of x, with the rows that they are of.
-    let by_row = |root: usize| {
-        let mut rows: Vec<Vec<(f64, usize)>> = vec![vec![]; job.space.n];
-        for pair in pairs() {
-            rows[pair.i].push((pair.roots[root][0], pair.j));
-            if both(pair) {
-                rows[pair.j].push((pair.roots[root][0], pair.i));
-            }
-        }
-        rows
-    };
+    let pairs: Vec<&Pair> = all.iter().filter(|(_, left_out)| !left_out).map(|(pair, _)| pair).collect();
     match fold {
-        Fold::Dense(f) => {
-            let (n, m) = (job.space.n, job.space.m);
-            let mut values = vec![f64::NAN; f.shape(n, m).iter().product()];
-            let mut condensed = values.iter_mut();
-            let mut matrix = vec![f64::NAN; if f.condensed { 0 } else { n * m }];
-            for (pair, _) in all {
-                let value = pair.roots[f.root][0];
-                if f.condensed {
-                    // SciPy's order is that of the pairs.
-                    condensed.next().into_iter().for_each(|place| *place = value);
-                    continue;
-                }
-                matrix[pair.i * m + pair.j] = value;
-                if both(pair) {
-                    matrix[pair.j * m + pair.i] = value;
-                }
-            }
-            vec![("values", exactly(if f.condensed { values } else { matrix }))]
-        }
-        Fold::Rows(f) => vec![("values", rows(job, f, &pairs().collect::<Vec<&Pair>>(), both))],
-        Fold::Nearest(f) => nearest(f, by_row(f.root)),
-        Fold::Histogram(f) => histogram(f, &pairs().collect::<Vec<&Pair>>()),
-        Fold::Select(f) => select(job, f, &pairs().collect::<Vec<&Pair>>(), both),
-        Fold::Extremes(f) => {
-            let end = |root: usize, start: f64, better: fn(f64, f64) -> bool| {
-                let values = pairs().map(|pair| pair.roots[root][0]);
-                values.fold(start, |best, value| if better(value, best) { value } else { best })
-            };
-            let ends =
-                |root: &usize| [end(*root, f64::INFINITY, |a, b| a < b), end(*root, f64::NEG_INFINITY, |a, b| a > b)];
-            vec![("values", exactly(f.roots.iter().flat_map(ends).collect()))]
-        }
-        Fold::Top(f) => vec![("values", exactly(top(f, &pairs().collect::<Vec<&Pair>>())))],
+        Fold::Dense(f) => vec![("values", exactly(dense(job, f, all)))],
+        Fold::Rows(f) => vec![("values", rows(job, f, &pairs))],
+        Fold::Nearest(f) => nearest(f, by_row(job, f.root, &pairs)),
+        Fold::Histogram(f) => histogram(f, &pairs),
+        Fold::Select(f) => select(job, f, &pairs),
+        Fold::Extremes(f) => vec![("values", exactly(extremes(f, &pairs)))],
+        Fold::Top(f) => vec![("values", exactly(top(f, &pairs)))],
         Fold::Quantile(f) => {
-            let values = by_row(f.root).into_iter().flat_map(|row| quantiles(f, row));
+            let values = by_row(job, f.root, &pairs).into_iter().flat_map(|row| quantiles(f, row));
             vec![("values", exactly(values.collect()))]
         }
     }
+}
+
+/// The values of each row of x, with the rows that they are of.
+fn by_row(job: &Job, root: usize, pairs: &[&Pair]) -> Vec<Vec<(f64, usize)>> {
+    let mut rows: Vec<Vec<(f64, usize)>> = vec![vec![]; job.space.n];
+    for pair in pairs {
+        rows[pair.i].push((pair.roots[root][0], pair.j));
+        if counts_for_both(job, pair) {
+            rows[pair.j].push((pair.roots[root][0], pair.i));
+        }
+    }
+    rows
+}
+
+/// Every value; a matrix has those of pairs that are left out for a NaN, too.
+fn dense(job: &Job, f: &Dense, all: &[(Pair, bool)]) -> Vec<f64> {
+    if f.condensed {
+        // SciPy's order is that of the pairs.
+        return all.iter().map(|(pair, _)| pair.roots[f.root][0]).collect();
+    }
+    let (n, m) = (job.space.n, job.space.m);
+    let mut matrix = vec![f64::NAN; n * m];
+    for (pair, _) in all {
+        matrix[pair.i * m + pair.j] = pair.roots[f.root][0];
+        if counts_for_both(job, pair) {
+            matrix[pair.j * m + pair.i] = pair.roots[f.root][0];
+        }
+    }
+    matrix
+}
+
+/// The least and the largest value of each root.
+fn extremes(f: &Extremes, pairs: &[&Pair]) -> Vec<f64> {
+    let mut out = vec![];
+    for root in &f.roots {
+        let (mut least, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in pairs.iter().map(|pair| pair.roots[*root][0]) {
+            least = if value < least { value } else { least };
+            largest = if value > largest { value } else { largest };
+        }
+        out.extend([least, largest]);
+    }
+    out
 }
 
 /// A sum in twice the precision, and the sum of magnitudes.
@@ -175,7 +189,7 @@ impl Sum {
 /// A value (of some numbers) that a result takes, and the row that it is of.
 type Taken<'p> = (&'p [f64], usize);
 
-fn rows(job: &Job, f: &RowFold, pairs: &[&Pair], both: impl Fn(&Pair) -> bool) -> Vec<Wanted> {
+fn rows(job: &Job, f: &RowFold, pairs: &[&Pair]) -> Vec<Wanted> {
     let mut results: Vec<Vec<Taken<'_>>> = match f.along {
         Along::Row => vec![vec![]; job.space.n],
         Along::Column => vec![vec![]; job.space.m],
@@ -188,66 +202,75 @@ fn rows(job: &Job, f: &RowFold, pairs: &[&Pair], both: impl Fn(&Pair) -> bool) -
             Along::All => results[0].push((&pair.roots[f.root][..], other)),
         };
         take(pair.i, pair.j);
-        if both(pair) && !f.once {
+        if counts_for_both(job, pair) && !f.once {
             take(pair.j, pair.i);
         }
     }
     results.iter().flat_map(|taken| row(f, taken)).collect()
 }
 
-/// The numbers of one result.
-fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
-    let weight = |other: usize, part: usize| match &f.weights {
+/// Number `part` of the weight of a row; 1 without weights.
+fn weight(f: &RowFold, other: usize, part: usize) -> f64 {
+    match &f.weights {
         None => 1.0,
         Some(w) if f.weight_width == 1 => w[other],
         Some(w) => w[other * f.weight_width + part],
-    };
-    let value = |value: &[f64], part: usize| value[if f.width == 1 { 0 } else { part }];
-    let parts = 0..f.out_width();
-    let best = |better: fn(f64, f64) -> bool| {
-        let mut best: Option<(f64, usize)> = None;
-        for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)).filter(|(v, _)| !v.is_nan()) {
-            let wins = best.is_none_or(|(b, at)| better(value, b) || value == b && other < at);
-            best = if wins { Some((value, other)) } else { best };
-        }
-        best
-    };
-    let sum_of = |part: usize| {
-        let mut sum = Sum::default();
-        taken.iter().for_each(|(v, other)| sum.add(value(v, part) * weight(*other, part)));
-        sum
-    };
-    match f.op {
-        RowOp::Sum => parts.map(|part| sum_of(part).wanted()).collect(),
-        RowOp::Mean => parts
-            .map(|part| {
-                let mut total = Sum::default();
-                taken.iter().for_each(|(_, other)| total.add(weight(*other, part.min(f.weight_width - 1))));
-                let (sum, total) = (sum_of(part), total);
-                // Where weights cancel, both errors grow by what is left of them.
-                let left = total.magnitude / total.value().abs();
-                Wanted(sum.value() / total.value(), 2.0 * SUMS * sum.magnitude / total.value().abs() * left)
-            })
-            .collect(),
-        RowOp::Min => vec![Wanted::exactly(best(|a, b| a < b).map_or(f64::INFINITY, |(v, _)| v))],
-        RowOp::Max => vec![Wanted::exactly(best(|a, b| a > b).map_or(f64::NEG_INFINITY, |(v, _)| v))],
-        // Infinities are where a search begins: none of them is found.
-        RowOp::Argmin => {
-            vec![Wanted::exactly(
-                best(|a, b| a < b).filter(|(v, _)| *v < f64::INFINITY).map_or(-1.0, |(_, at)| at as f64),
-            )]
-        }
-        RowOp::Argmax => {
-            let found = best(|a, b| a > b).filter(|(v, _)| *v > f64::NEG_INFINITY);
-            vec![Wanted::exactly(found.map_or(-1.0, |(_, at)| at as f64))]
-        }
-        RowOp::Count => vec![Wanted::exactly(taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64)],
-        RowOp::Logsumexp | RowOp::Softmax => exponentials(f, taken, weight),
     }
 }
 
+/// The numbers of one result.
+fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
+    let parts = 0..f.out_width();
+    let least = || best(taken, |a, b| a < b);
+    let largest = || best(taken, |a, b| a > b);
+    // Infinities are where a search begins: none of them is found.
+    let place = |found: Option<(f64, usize)>, start: f64| {
+        let found = found.filter(|(value, _)| *value != start);
+        vec![Wanted::exactly(found.map_or(-1.0, |(_, at)| at as f64))]
+    };
+    match f.op {
+        RowOp::Sum => parts.map(|part| sum(f, taken, part).wanted()).collect(),
+        RowOp::Mean => parts.map(|part| mean(f, taken, part)).collect(),
+        RowOp::Min => vec![Wanted::exactly(least().map_or(f64::INFINITY, |(value, _)| value))],
+        RowOp::Max => vec![Wanted::exactly(largest().map_or(f64::NEG_INFINITY, |(value, _)| value))],
+        RowOp::Argmin => place(least(), f64::INFINITY),
+        RowOp::Argmax => place(largest(), f64::NEG_INFINITY),
+        RowOp::Count => vec![Wanted::exactly(taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64)],
+        RowOp::Logsumexp | RowOp::Softmax => exponentials(f, taken),
+    }
+}
+
+/// Σ v·w of number `part`.
+fn sum(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Sum {
+    let mut sum = Sum::default();
+    for (value, other) in taken {
+        sum.add(value[if f.width == 1 { 0 } else { part }] * weight(f, *other, part));
+    }
+    sum
+}
+
+/// Σ v·w / Σ w of number `part`.
+fn mean(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Wanted {
+    let mut total = Sum::default();
+    taken.iter().for_each(|(_, other)| total.add(weight(f, *other, part.min(f.weight_width - 1))));
+    let sum = sum(f, taken, part);
+    // Where weights cancel, both errors grow by what is left of them.
+    let left = total.magnitude / total.value().abs();
+    Wanted(sum.value() / total.value(), 2.0 * SUMS * sum.magnitude / total.value().abs() * left)
+}
+
+/// The best value and the row that it is of, the first of equals; what is no number is passed over.
+fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize)> {
+    let mut best: Option<(f64, usize)> = None;
+    for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)).filter(|(v, _)| !v.is_nan()) {
+        let wins = best.is_none_or(|(b, at)| better(value, b) || value == b && other < at);
+        best = if wins { Some((value, other)) } else { best };
+    }
+    best
+}
+
 /// ln Σ w·exp v, or Σ w·exp v / Σ exp v.
-fn exponentials(f: &RowFold, taken: &[Taken<'_>], weight: impl Fn(usize, usize) -> f64) -> Vec<Wanted> {
+fn exponentials(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
     let largest = taken.iter().map(|(value, _)| value[0]).fold(f64::NEG_INFINITY, f64::max);
     let anything = Wanted(0.0, f64::INFINITY);
     // What is no number, or infinite, is decided by tests of their own.
@@ -262,12 +285,12 @@ fn exponentials(f: &RowFold, taken: &[Taken<'_>], weight: impl Fn(usize, usize) 
     // An exponential is good to some places, more with the distance from the largest value.
     let good = |sum: Sum| 10.0 * SUMS * sum.magnitude / sum.value().abs();
     if f.op == RowOp::Logsumexp {
-        let sum = sum_of(&|other| weight(other, 0));
+        let sum = sum_of(&|other| weight(f, other, 0));
         return vec![Wanted(largest + sum.value().ln(), good(sum) + SUMS * largest.abs())];
     }
     let whole = sum_of(&|_| 1.0);
     let part = |part: usize| {
-        let sum = sum_of(&|other| weight(other, part));
+        let sum = sum_of(&|other| weight(f, other, part));
         Wanted(sum.value() / whole.value(), 20.0 * SUMS * sum.magnitude / whole.value())
     };
     (0..f.out_width()).map(part).collect()
@@ -374,19 +397,18 @@ fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)>
     out
 }
 
-fn select(job: &Job, f: &Select, pairs: &[&Pair], both: impl Fn(&Pair) -> bool) -> Vec<(&'static str, Vec<Wanted>)> {
+fn select(job: &Job, f: &Select, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
     let (mut flat, mut kept, mut matched) = (vec![], vec![], vec![false; job.space.n]);
     for pair in pairs.iter().filter(|pair| pair.roots[f.root][0] != 0.0) {
         flat.extend([pair.i as f64, pair.j as f64]);
         kept.extend(f.value.map(|root| pair.roots[root][0]));
         matched[pair.i] = true;
-        if both(pair) {
+        if counts_for_both(job, pair) {
             matched[pair.j] = true;
         }
     }
     if f.kind != SelectKind::Inner {
         (flat, kept) = (matched.into_iter().map(|m| f64::from(u8::from(m))).collect(), vec![]);
     }
-    let exactly = |values: Vec<f64>| values.into_iter().map(Wanted::exactly).collect();
     vec![("values", exactly(flat)), ("kept", exactly(kept))]
 }

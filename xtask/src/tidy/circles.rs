@@ -27,6 +27,11 @@ pub fn check(files: &[File]) -> Vec<Violation> {
     crates.into_iter().flat_map(|(folder, files)| check_crate(folder, &files)).collect()
 }
 
+/// Files of the crate in `folder` that import each other in circles.
+pub(super) fn count(folder: &str, files: &[&File]) -> usize {
+    circles(&Modules::new(folder, files).graph()).iter().map(Vec::len).sum()
+}
+
 fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
     let circles = circles(&Modules::new(folder, files).graph());
     let count: usize = circles.iter().map(Vec::len).sum();

@@ -9,7 +9,7 @@ use crate::tree::File;
 use std::collections::BTreeMap;
 
 /// The most tokens of a function, and of nine in ten of a crate.
-const TOKENS: usize = 600;
+pub(super) const TOKENS: usize = 600;
 const MOST_HAVE: usize = 200;
 /// Braces within braces of a body.
 const DEPTH: usize = 5;
@@ -19,8 +19,8 @@ const PARAMETERS: usize = 6;
 /// By crate: functions of too many tokens, too deep and of too many parameters, and the tokens that nine in ten stay within, in
 /// whole tens.
 const LEFT: &[(&str, [usize; 4])] = &[
-    ("crates/cli", [9, 0, 2, 440]),
-    ("crates/core", [5, 1, 1, 260]),
+    ("crates/cli", [9, 0, 2, 430]),
+    ("crates/core", [4, 1, 1, 250]),
     ("crates/cpu", [16, 3, 10, 370]),
     ("crates/gpu", [3, 0, 1, 310]),
     ("crates/io", [5, 0, 0, 300]),
@@ -43,13 +43,19 @@ pub fn check(files: &[File]) -> Vec<Violation> {
 }
 
 /// A function, and what it has of each.
-struct Measure {
+pub(super) struct Measure {
     path: String,
     line: usize,
     name: String,
-    tokens: usize,
+    pub tokens: usize,
     depth: usize,
     parameters: usize,
+}
+
+impl Measure {
+    pub(super) fn is_deep(&self) -> bool {
+        self.depth > DEPTH
+    }
 }
 
 fn check_crate(name: &str, functions: &[Measure]) -> Vec<Violation> {
@@ -87,7 +93,7 @@ fn check_crate(name: &str, functions: &[Measure]) -> Vec<Violation> {
     all
 }
 
-fn measures(file: &File) -> Vec<Measure> {
+pub(super) fn measures(file: &File) -> Vec<Measure> {
     let source = Source::new(&file.text);
     let tests = source.test_lines();
     let of = |f: lengths::Function| {
