@@ -259,11 +259,15 @@ fn mean(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Wanted {
     Wanted(sum.value() / total.value(), 2.0 * SUMS * sum.magnitude / total.value().abs() * left)
 }
 
-/// The best value and the row that it is of, the first of equals; what is no number is passed over.
+/// The best value and the row that it is of, the first of equals; the first that is no number is better than all, as in NumPy.
 fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize)> {
     let mut best: Option<(f64, usize)> = None;
-    for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)).filter(|(v, _)| !v.is_nan()) {
-        let wins = best.is_none_or(|(b, at)| better(value, b) || value == b && other < at);
+    for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)) {
+        let wins = best.is_none_or(|(b, at)| match (value.is_nan(), b.is_nan()) {
+            (false, false) => better(value, b) || value == b && other < at,
+            (true, true) => other < at,
+            (odd, _) => odd,
+        });
         best = if wins { Some((value, other)) } else { best };
     }
     best
