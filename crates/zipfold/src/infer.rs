@@ -472,7 +472,7 @@ impl<'a> Run<'a> {
         for _ in 0..len {
             let at = state.iter().enumerate().try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
             values.push(at.map_or(0.0, |at| Scalar { exponent: sum[at].exponent - top, ..sum[at] }.value()));
-            zipfold_product::plan::reduce::step(&mut state, |i| cards[i]);
+            zipfold_product::plan::reduced::step(&mut state, |i| cards[i]);
         }
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
         Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))

@@ -1,8 +1,9 @@
 //! The executor: a plan's joins forward, then a traceback, samples or the backward sweep.
 
-use super::contract::{Fold, contract};
+use super::contract::contract;
 use super::gather::Picked;
 use super::held::Room;
+use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
@@ -138,7 +139,7 @@ impl<'a> Engine<'a> {
         for _ in 0..len {
             let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
             out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));
-            crate::plan::reduce::step(&mut state, |i| forward.cards[scope[i]]);
+            crate::plan::reduced::step(&mut state, |i| forward.cards[scope[i]]);
         }
         Ok((scope, out))
     }

@@ -1,6 +1,6 @@
 //! A part of a table with its variables in another order, copied tile by tile so that both sides go by whole cache lines.
 
-use super::real::Real;
+use super::number::Number;
 use super::shape::offsets;
 use super::slices;
 use rayon::prelude::*;
@@ -110,7 +110,7 @@ impl Picked<'_> {
         self.len() == 0
     }
     /// Writes `of` every entry to `to`.
-    pub fn copy<U: Real>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
+    pub fn copy<U: Number>(&self, to: &mut [U], of: impl Fn(f64) -> U + Sync) {
         self.blocks(to, |from, inner, to| {
             if inner.is_empty() {
                 return to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
@@ -120,7 +120,7 @@ impl Picked<'_> {
         });
     }
     /// Writes `e^(entry - shift)` of every entry to `to`.
-    pub fn exponentials<U: Real>(&self, shift: f64, to: &mut [U]) {
+    pub fn exponentials<U: Number>(&self, shift: f64, to: &mut [U]) {
         self.blocks(to, |from, inner, to| {
             if inner.is_empty() {
                 return slices::exponentials_of_wide(&from[..to.len()], shift, to);
@@ -135,7 +135,7 @@ impl Picked<'_> {
     }
     /// Calls `put` with every block: the table from where the block begins, offsets of its entries there (none where they lie in
     /// the same order, and else none beyond the slice), and its place in `to`.
-    fn blocks<U: Real>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
+    fn blocks<U: Number>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
         let tiles = Tiles::new(self.digits);
         let target = Target(to.as_mut_ptr(), to.len());
         let last = tiles.inner.iter().copied().max().unwrap_or(0);

@@ -1,13 +1,13 @@
 //! Entries of a table together with the budget they take, and blocks that wait to be used again.
 
-use super::real::Real;
+use super::number::Number;
 use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
 use zipfold_vector::memory::Block;
 
 /// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
 #[derive(Debug)]
-pub struct Held<T: Real> {
+pub struct Held<T: Kept> {
     /// The entries.
     pub items: Block<T>,
     taken: Option<Reservation>,
@@ -28,6 +28,22 @@ pub struct Spares {
     pub doubles: Mutex<Vec<Spare<f64>>>,
     /// Of f32.
     pub singles: Mutex<Vec<Spare<f32>>>,
+}
+
+/// Numbers whose blocks wait to be used again.
+pub trait Kept: Number {
+    /// The blocks of this type that wait in `spares`.
+    fn spares(spares: &Spares) -> &Mutex<Vec<Spare<Self>>>;
+}
+impl Kept for f64 {
+    fn spares(spares: &Spares) -> &Mutex<Vec<Spare<f64>>> {
+        &spares.doubles
+    }
+}
+impl Kept for f32 {
+    fn spares(spares: &Spares) -> &Mutex<Vec<Spare<f32>>> {
+        &spares.singles
+    }
 }
 
 /// A block that waits, and its reservation.
@@ -59,14 +75,14 @@ impl Room {
         self.spares.singles.lock().unwrap_or_else(|e| e.into_inner()).clear();
     }
     /// The smallest waiting block of at least `len` items that is not much larger.
-    fn again<T: Real>(&self, len: usize) -> Option<Spare<T>> {
+    fn again<T: Kept>(&self, len: usize) -> Option<Spare<T>> {
         let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
         let fits = |v: &Block<T>| v.capacity() >= len && v.capacity() <= 2 * len;
         let fitting = spares.iter().enumerate().filter(|(_, s)| fits(&s.0));
         let at = fitting.min_by_key(|(_, s)| s.0.capacity()).map(|(at, _)| at)?;
         Some(spares.swap_remove(at))
     }
-    fn keep<T: Real>(&self, block: Spare<T>) {
+    fn keep<T: Kept>(&self, block: Spare<T>) {
         let most = SPARE_BYTES.min(self.budget.limit() / 2) as usize;
         let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
         let bytes = |s: &Spare<T>| s.0.capacity() * size_of::<T>();
@@ -77,7 +93,7 @@ impl Room {
     }
 }
 
-impl<T: Real> Drop for Held<T> {
+impl<T: Kept> Drop for Held<T> {
     fn drop(&mut self) {
         let items = std::mem::take(&mut self.items);
         if let (Some(taken), Some(home)) = (self.taken.take(), &self.home)
@@ -88,7 +104,7 @@ impl<T: Real> Drop for Held<T> {
     }
 }
 
-impl<T: Real> Held<T> {
+impl<T: Kept> Held<T> {
     /// `len` numbers for the caller to overwrite: of a block that waited, or zeros straight from the system, where the threads
     /// that fill them fault the pages in.
     ///

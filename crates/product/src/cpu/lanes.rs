@@ -1,6 +1,6 @@
 //! Inner loops of the bucket kernel, compiled for AVX-512 and AVX2 beside the plain form.
 
-use super::real::Real;
+use super::number::Number;
 use super::slices;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
@@ -30,7 +30,7 @@ trait Loop {
 /// A loop as a kernel: its vectors are those that the compiler makes for the instruction set.
 struct Compiled<L>(L);
 
-impl<T: Real, L: Loop> Kernel<T> for Compiled<L> {
+impl<T: Number, L: Loop> Kernel<T> for Compiled<L> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, _: S) {
@@ -39,12 +39,12 @@ impl<T: Real, L: Loop> Kernel<T> for Compiled<L> {
 }
 
 /// Runs `work` over `len` entries with the widest vectors that the machine has.
-fn widest<T: Real>(len: usize, work: impl Loop) {
+fn widest<T: Number>(len: usize, work: impl Loop) {
     T::dispatch(if len >= 8 { Isa::detect() } else { Isa::Scalar }, Compiled(work));
 }
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
-pub fn accumulate<T: Real>(
+pub fn accumulate<T: Number>(
     to: &mut [T],
     first: bool,
     constant: T,
@@ -53,7 +53,7 @@ pub fn accumulate<T: Real>(
     scratch: &mut Vec<T>,
 ) {
     struct Accumulate<'a, 't, T>(&'a mut [T], bool, T, &'a [Term<'t, T>], Step<'a, T>, &'a mut Vec<T>);
-    impl<T: Real> Loop for Accumulate<'_, '_, T> {
+    impl<T: Number> Loop for Accumulate<'_, '_, T> {
         #[inline(always)]
         fn run<const FMA: bool>(self) {
             plain::<T, FMA>(self.0, self.1, self.2, self.3, self.4, self.5);
@@ -77,9 +77,9 @@ pub struct Product<'a, T> {
 }
 
 /// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in registers along the depth.
-pub fn sum_products<T: Real>(to: &mut [T], first: bool, products: &[Product<'_, T>], runs: usize) {
+pub fn sum_products<T: Number>(to: &mut [T], first: bool, products: &[Product<'_, T>], runs: usize) {
     struct Sum<'a, 't, T>(&'a mut [T], bool, &'a [Product<'t, T>], usize);
-    impl<T: Real> Loop for Sum<'_, '_, T> {
+    impl<T: Number> Loop for Sum<'_, '_, T> {
         #[inline(always)]
         fn run<const FMA: bool>(self) {
             let Sum(to, first, products, runs) = self;
@@ -97,7 +97,7 @@ pub fn sum_products<T: Real>(to: &mut [T], first: bool, products: &[Product<'_, 
 const COLUMN: usize = 32;
 
 #[inline(always)]
-fn columns<T: Real, const R: usize, const FMA: bool>(to: &mut [T], first: bool, products: &[Product<'_, T>]) {
+fn columns<T: Number, const R: usize, const FMA: bool>(to: &mut [T], first: bool, products: &[Product<'_, T>]) {
     let wide = to.len() / COLUMN * COLUMN;
     for at in (0..wide).step_by(COLUMN) {
         column::<T, R, COLUMN, FMA>(&mut to[at..at + COLUMN], at, first, products);
@@ -113,7 +113,7 @@ fn columns<T: Real, const R: usize, const FMA: bool>(to: &mut [T], first: bool, 
 
 /// `W` entries from place `at` of the runs.
 #[inline(always)]
-fn column<T: Real, const R: usize, const W: usize, const FMA: bool>(
+fn column<T: Number, const R: usize, const W: usize, const FMA: bool>(
     to: &mut [T],
     at: usize,
     first: bool,
@@ -141,7 +141,7 @@ fn column<T: Real, const R: usize, const W: usize, const FMA: bool>(
 }
 
 #[inline(always)]
-fn plain<T: Real, const FMA: bool>(
+fn plain<T: Number, const FMA: bool>(
     to: &mut [T],
     first: bool,
     constant: T,
@@ -171,7 +171,7 @@ fn plain<T: Real, const FMA: bool>(
 
 /// Sums of logarithms.
 #[inline(always)]
-fn total<T: Real>(constant: T, terms: &[Term<'_, T>], scratch: &mut Vec<T>, len: usize) {
+fn total<T: Number>(constant: T, terms: &[Term<'_, T>], scratch: &mut Vec<T>, len: usize) {
     scratch.clear();
     match terms {
         [] => scratch.resize(len, constant),
@@ -185,7 +185,7 @@ fn total<T: Real>(constant: T, terms: &[Term<'_, T>], scratch: &mut Vec<T>, len:
 }
 
 #[inline(always)]
-fn linear<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], max: bool, scratch: &mut Vec<T>) {
+fn linear<T: Number>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], max: bool, scratch: &mut Vec<T>) {
     match terms {
         [] => put(to, first, max, std::iter::repeat(constant)),
         [a] => put(to, first, max, a.iter().map(|a| constant * *a)),
@@ -203,7 +203,7 @@ fn linear<T: Real>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>]
 }
 
 #[inline(always)]
-fn put<T: Real>(to: &mut [T], first: bool, max: bool, values: impl Iterator<Item = T>) {
+fn put<T: Number>(to: &mut [T], first: bool, max: bool, values: impl Iterator<Item = T>) {
     match (first, max) {
         (true, _) => to.iter_mut().zip(values).for_each(|(t, v)| *t = v),
         (false, false) => to.iter_mut().zip(values).for_each(|(t, v)| *t += v),

@@ -1,6 +1,6 @@
 //! The register tiles of the matrix kernels, over packed panels.
 //!
-//! Panels are packed in logical vectors of [`Real::LANES`] entries, whatever the machine. A register tile keeps its sums in
+//! Panels are packed in logical vectors of [`Number::LANES`] entries, whatever the machine. A register tile keeps its sums in
 //! registers along the whole depth:
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! machine with 32 registers of 512 bits takes a tile in one block. Others take it in several, which read the panels
 //! again from the nearest cache.
 
-use super::real::Real;
+use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// Vectors of rows in a full tile of the matrix kernel.
@@ -25,7 +25,7 @@ pub const COLUMNS: usize = 8;
 
 /// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for non-negative numbers)
 /// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
-pub fn tile<T: Real>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+pub fn tile<T: Number>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
     let width = rows * T::LANES;
     let short = a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS;
     if !(1..=ROWS).contains(&rows) || short {
@@ -50,7 +50,7 @@ struct Outer<T> {
 /// registers.
 struct OuterOf<T, const ROWS: usize, const MAX: bool>(Outer<T>);
 
-impl<T: Real, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROWS, MAX> {
+impl<T: Number, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROWS, MAX> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -69,7 +69,7 @@ impl<T: Real, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROWS,
     }
 }
 
-impl<T: Real> Outer<T> {
+impl<T: Number> Outer<T> {
     fn on(self, isa: Isa, rows: usize, max: bool) {
         match (rows, max) {
             (1, false) => T::dispatch(isa, OuterOf::<T, 1, false>(self)),
@@ -132,13 +132,13 @@ impl<T: Real> Outer<T> {
 
 /// `sum ⊕ x · y`.
 #[inline(always)]
-fn taken<T: Real, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S::V) -> S::V {
+fn taken<T: Number, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S::V) -> S::V {
     if MAX { s.max(sum, s.mul(x, y)) } else { s.mul_add(x, y, sum) }
 }
 
 /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
 /// short leave the tile zero.
-pub fn vector_tile<T: Real>(sides: (usize, usize), depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+pub fn vector_tile<T: Number>(sides: (usize, usize), depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
     let (rows, columns) = (sides.0 * T::LANES, sides.1 * T::LANES);
     if a.len() < depth * rows || b.len() < depth * columns || tile.len() < sides.0 * columns {
         tile.fill(T::ZERO);
@@ -161,7 +161,7 @@ struct Inner<T> {
 /// An [`Inner`] tile in blocks of `R` by `C` vectors, or half of one where the registers are few.
 struct InnerOf<T, const R: usize, const C: usize, const MAX: bool>(Inner<T>);
 
-impl<T: Real, const R: usize, const C: usize, const MAX: bool> Kernel<T> for InnerOf<T, R, C, MAX> {
+impl<T: Number, const R: usize, const C: usize, const MAX: bool> Kernel<T> for InnerOf<T, R, C, MAX> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -179,7 +179,7 @@ impl<T: Real, const R: usize, const C: usize, const MAX: bool> Kernel<T> for Inn
     }
 }
 
-impl<T: Real> Inner<T> {
+impl<T: Number> Inner<T> {
     fn on<const MAX: bool>(self, isa: Isa) {
         match self.sides {
             (4, 4) => T::dispatch(isa, InnerOf::<T, 4, 4, MAX>(self)),
@@ -256,12 +256,12 @@ impl<T: Real> Inner<T> {
 mod tests {
     use super::*;
 
-    fn panel<T: Real>(len: usize, seed: usize) -> Vec<T> {
+    fn panel<T: Number>(len: usize, seed: usize) -> Vec<T> {
         (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 97) as f64 / 64.0)).collect()
     }
 
     /// Every instruction set, shape, depth and operation, against loops over entries whose sums are exact.
-    fn check<T: Real>() {
+    fn check<T: Number>() {
         for isa in Isa::available() {
             for (depth, max) in [0, 1, 2, 7, 33].into_iter().flat_map(|depth| [(depth, false), (depth, true)]) {
                 let take = |sum: f64, term: f64| if max { sum.max(term) } else { sum + term };

@@ -1,6 +1,6 @@
 //! Packing of matrix panels: entries at any offsets, depth slowest within a panel.
 
-use super::real::Real;
+use super::number::Number;
 use zipfold_vector::memory::Block;
 use zipfold_vector::prefetch;
 
@@ -47,7 +47,7 @@ impl Form {
 
 /// Packs rows over the depth of the products that begin at `bases` into panels, a product's after another's, padded with zeros.
 /// What lies side by side in the table is read together.
-pub fn pack<T: Real>(
+pub fn pack<T: Transpose>(
     from: &[T],
     bases: impl Iterator<Item = usize> + Clone,
     picked: Picked<'_>,
@@ -76,7 +76,7 @@ pub fn pack<T: Real>(
 ///
 /// # Safety
 /// `from` holds every row of every product (its base and place) at every depth, and `to` all its panels.
-unsafe fn by_rows<T: Real>(
+unsafe fn by_rows<T: Transpose>(
     from: &[T],
     parts: &[Part<'_>],
     depth: &[usize],
@@ -121,7 +121,7 @@ struct Lines<T>([T; HIGH * (LONGEST + 2 * LINE)]);
 ///
 /// # Safety
 /// As [`by_rows`].
-unsafe fn by_depths<T: Real>(
+unsafe fn by_depths<T: Transpose>(
     from: &[T],
     parts: &[Part<'_>],
     depth: &[usize],
@@ -219,7 +219,7 @@ impl Part<'_> {
     /// # Safety
     /// `from` holds every row at every depth, and `to` the part's places at these depths. Several depths lie side by side.
     #[inline(always)]
-    unsafe fn pack<T: Real>(&self, from: *const T, depth: &[usize], to: *mut T) {
+    unsafe fn pack<T: Transpose>(&self, from: *const T, depth: &[usize], to: *mut T) {
         // SAFETY: the caller's promise.
         unsafe {
             match <&[usize; HIGH]>::try_from(self.rows) {
@@ -257,12 +257,35 @@ impl Part<'_> {
     }
 }
 
+/// Numbers of which small squares are transposed in registers.
+pub trait Transpose: Number {
+    /// `to[k · apart + r] = from[r][k]` for eight rows and four depths.
+    ///
+    /// # Safety
+    /// Four entries lie at each of `from`, and the places are within `to`.
+    unsafe fn square(from: [*const Self; HIGH], to: *mut Self, apart: usize);
+}
+impl Transpose for f64 {
+    #[inline(always)]
+    unsafe fn square(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { square_f64(from, to, apart) }
+    }
+}
+impl Transpose for f32 {
+    #[inline(always)]
+    unsafe fn square(from: [*const f32; HIGH], to: *mut f32, apart: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { square(from, to, apart) }
+    }
+}
+
 /// `to[k · apart + r] = from[r][k]` for eight rows and four depths, entry by entry.
 ///
 /// # Safety
 /// Four entries lie at each of `from`, and the places are within `to`.
 #[inline(always)]
-pub unsafe fn square<T: Copy>(from: [*const T; HIGH], to: *mut T, apart: usize) {
+unsafe fn square<T: Copy>(from: [*const T; HIGH], to: *mut T, apart: usize) {
     for k in 0..DEEP {
         for (r, from) in from.iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -276,7 +299,7 @@ pub unsafe fn square<T: Copy>(from: [*const T; HIGH], to: *mut T, apart: usize) 
 /// # Safety
 /// As [`square`].
 #[inline(always)]
-pub unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
+unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
     #[cfg(target_arch = "x86_64")]
     for (pair, rows) in from.chunks_exact(2).enumerate() {
         use std::arch::x86_64::{_mm_loadu_pd, _mm_storeu_pd, _mm_unpackhi_pd, _mm_unpacklo_pd};
@@ -298,7 +321,7 @@ pub unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
 
 /// Panels of both sides, and the offsets of what is in them; all grown as needed.
 #[derive(Debug, Default)]
-pub struct Panels<T: Real> {
+pub struct Panels<T: Number> {
     /// Of rows.
     pub a: Block<T>,
     /// Of columns.

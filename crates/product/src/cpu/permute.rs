@@ -2,7 +2,7 @@
 //!
 //! A vector is put together from the pieces of the table that hold its entries: a permutation in registers for each of them.
 
-use super::real::Real;
+use super::number::Number;
 use super::tiles::Row;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
@@ -89,7 +89,7 @@ pub struct Packing<'a, T> {
 macro_rules! permute {
     ($pack:ident, $avx:ident, $gathered:ident, $wide:ident, $t:ty) => {
         /// Packs the rows into `to`: vector by vector of a row, each at all depths.
-        pub fn $pack(job: &Packing<'_, $t>, to: &mut [$t]) {
+        fn $pack(job: &Packing<'_, $t>, to: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
             if Isa::detect() == Isa::Avx512 {
                 use zipfold_vector::simd::tables::$wide as w;
@@ -229,13 +229,29 @@ macro_rules! permute {
 permute!(pack_f32, avx_f32, gathered_f32, singles, f32);
 permute!(pack_f64, avx_f64, gathered_f64, doubles, f64);
 
+/// Numbers of which rows are packed.
+pub trait Permute: Number {
+    /// Packs the rows into `to`: vector by vector of a row, each at all depths.
+    fn pack(job: &Packing<'_, Self>, to: &mut [Self]);
+}
+impl Permute for f32 {
+    fn pack(job: &Packing<'_, f32>, to: &mut [f32]) {
+        pack_f32(job, to);
+    }
+}
+impl Permute for f64 {
+    fn pack(job: &Packing<'_, f64>, to: &mut [f64]) {
+        pack_f64(job, to);
+    }
+}
+
 /// The entries of one vector of a row.
 ///
 /// # Safety
 /// They lie within the table.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn one_by_one<T: Real>(job: &Packing<'_, T>, from: *const T, vector: usize) -> [T; 16] {
+unsafe fn one_by_one<T: Number>(job: &Packing<'_, T>, from: *const T, vector: usize) -> [T; 16] {
     let mut near = [T::default(); 16];
     if let Run::Offsets(offsets, _) = job.how {
         for (n, o) in near.iter_mut().zip(&offsets[vector * T::LANES..job.run.min((vector + 1) * T::LANES)]) {
@@ -252,7 +268,7 @@ struct Rows<'a, T> {
     to: &'a mut [T],
 }
 
-impl<T: Real> Kernel<T> for Rows<'_, T> {
+impl<T: Number> Kernel<T> for Rows<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -282,7 +298,7 @@ impl<T: Real> Kernel<T> for Rows<'_, T> {
 
 /// Replaces entries by their exponentials, less a shift.
 #[inline(always)]
-fn exponentials<T: Real, S: Lanes<T>>(s: S, entries: &mut [T], shift: S::V) {
+fn exponentials<T: Number, S: Lanes<T>>(s: S, entries: &mut [T], shift: S::V) {
     for part in entries.chunks_mut(S::N) {
         let some = s.mask(first_lanes(part.len()));
         // SAFETY: no more lanes than the part has.

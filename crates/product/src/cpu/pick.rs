@@ -1,6 +1,6 @@
 //! Vectors of entries that lie near each other in a table, for the packed blocks of [`super::vectors`].
 
-use super::real::Real;
+use super::number::Number;
 #[cfg(target_arch = "x86_64")]
 use zipfold_vector::{prefetch, simd::Isa};
 
@@ -92,7 +92,7 @@ fn ask<T>(from: &[T], at: usize) {
 }
 
 /// Entries by entries.
-fn plain<T: Real>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [T]) {
+fn plain<T: Number>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [T]) {
     for (i, offset) in places.offsets.iter().enumerate() {
         for (v, pick) in picks.iter().enumerate() {
             let from = &from[places.base + offset + pick.first..][..=pick.last];
@@ -108,7 +108,7 @@ fn plain<T: Real>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps, 
 macro_rules! pick {
     ($name:ident, $avx:ident, $t:ty, $lanes:expr, $mask:ty, $indices:expr, $load:ident, $permute:ident, $store:ident) => {
         /// Copies the vectors that `picks` name at each of `places` to `to`.
-        pub fn $name(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
+        fn $name(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
             if picks.iter().all(|p| p.mask > 0) && Isa::detect() == Isa::Avx512 {
                 // SAFETY: the feature was just detected.
@@ -169,3 +169,19 @@ unsafe fn sixteen(lanes: *const u32) -> std::arch::x86_64::__m512i {
 
 pick!(pick_f64, avx_f64, f64, 8, u8, eight, _mm512_maskz_loadu_pd, _mm512_permutexvar_pd, _mm512_storeu_pd);
 pick!(pick_f32, avx_f32, f32, 16, u16, sixteen, _mm512_maskz_loadu_ps, _mm512_permutexvar_ps, _mm512_storeu_ps);
+
+/// Numbers whose vectors are picked.
+pub trait Pickable: Number {
+    /// Copies the vectors that `picks` name at each of `places` to `to`.
+    fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]);
+}
+impl Pickable for f32 {
+    fn pick(from: &[f32], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [f32]) {
+        pick_f32(from, places, picks, steps, to);
+    }
+}
+impl Pickable for f64 {
+    fn pick(from: &[f64], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [f64]) {
+        pick_f64(from, places, picks, steps, to);
+    }
+}

@@ -4,8 +4,8 @@
 //! the logarithm of that largest depends on kept variables alone, so it leaves the sum. One exponential for an entry of an
 //! input and one logarithm for an entry of the result are left, and the linear kernels do the rest.
 
-use super::contract::{Fold, products};
 use super::held::{Held, Room};
+use super::products::{Fold, products};
 use super::shape::{Digit, Shape, offsets};
 use super::slices;
 use rayon::prelude::*;

@@ -1,11 +1,11 @@
 //! Whole tables of logarithms: their ends, and their exponentials.
 
-use super::real::Real;
+use super::number::Number;
 use rayon::prelude::*;
 use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// `to = e^(from - shift)`, entry by entry of both.
-pub fn exponentials<T: Real>(from: &[T], shift: T, to: &mut [T]) {
+pub fn exponentials<T: Number>(from: &[T], shift: T, to: &mut [T]) {
     T::dispatch(Isa::detect(), Exponentials { from, shift, to });
 }
 
@@ -15,7 +15,7 @@ struct Exponentials<'a, T> {
     to: &'a mut [T],
 }
 
-impl<T: Real> Kernel<T> for Exponentials<'_, T> {
+impl<T: Number> Kernel<T> for Exponentials<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -32,18 +32,18 @@ impl<T: Real> Kernel<T> for Exponentials<'_, T> {
 }
 
 /// Replaces every entry by its exponential.
-pub fn exponentials_in_place<T: Real>(entries: &mut [T]) {
+pub fn exponentials_in_place<T: Number>(entries: &mut [T]) {
     T::dispatch(Isa::detect(), InPlace::<T, true>(entries));
 }
 
 /// Replaces every entry by its natural logarithm.
-pub fn logarithms_in_place<T: Real>(entries: &mut [T]) {
+pub fn logarithms_in_place<T: Number>(entries: &mut [T]) {
     T::dispatch(Isa::detect(), InPlace::<T, false>(entries));
 }
 
 struct InPlace<'a, T, const EXP: bool>(&'a mut [T]);
 
-impl<T: Real, const EXP: bool> Kernel<T> for InPlace<'_, T, EXP> {
+impl<T: Number, const EXP: bool> Kernel<T> for InPlace<'_, T, EXP> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -59,7 +59,7 @@ impl<T: Real, const EXP: bool> Kernel<T> for InPlace<'_, T, EXP> {
 }
 
 /// `to = e^(from - shift)`, computed in double precision.
-pub fn exponentials_of_wide<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
+pub fn exponentials_of_wide<T: Number>(from: &[f64], shift: f64, to: &mut [T]) {
     let mut wide = [0.0; BLOCK];
     for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
         let wide = &mut wide[..from.len().min(to.len())];
@@ -69,7 +69,7 @@ pub fn exponentials_of_wide<T: Real>(from: &[f64], shift: f64, to: &mut [T]) {
 }
 
 /// `to = ln(from) + shift`, computed in double precision.
-pub fn logarithms_of<T: Real>(from: &[T], shift: f64, to: &mut [f64]) {
+pub fn logarithms_of<T: Number>(from: &[T], shift: f64, to: &mut [f64]) {
     for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
         let many = from.len().min(to.len());
         let to = &mut to[..many];
@@ -83,12 +83,12 @@ pub fn logarithms_of<T: Real>(from: &[T], shift: f64, to: &mut [f64]) {
 const BLOCK: usize = 512;
 
 /// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number is passed over.
-pub fn ends_above<T: Real>(values: &[T], floor: T) -> (T, T) {
+pub fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
     T::dispatch(Isa::detect(), Ends(values, floor))
 }
 
 /// As [`ends_above`], by all threads where the values are many.
-pub fn shared_ends<T: Real>(values: &[T], floor: T) -> (f64, f64) {
+pub fn shared_ends<T: Number>(values: &[T], floor: T) -> (f64, f64) {
     let of = |part: &[T]| {
         let (low, high) = ends_above(part, floor);
         (low.to_f64(), high.to_f64())
@@ -108,7 +108,7 @@ struct Ends<'a, T>(&'a [T], T);
 /// Vectors that are looked at one after another, with ends of their own.
 const MANY: usize = 4;
 
-impl<T: Real> Kernel<T> for Ends<'_, T> {
+impl<T: Number> Kernel<T> for Ends<'_, T> {
     type Output = (T, T);
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) -> (T, T) {
@@ -147,7 +147,7 @@ mod tests {
     use zipfold_vector::simd::Element;
 
     /// Exponentials of every instruction set, to two units in the last place.
-    fn exponentials_of<T: Real>(logs: &[f64], unit: f64) {
+    fn exponentials_of<T: Number>(logs: &[f64], unit: f64) {
         let logs: Vec<T> = logs.iter().map(|x| T::from_f64(*x)).collect();
         for isa in Isa::available() {
             let mut got = vec![T::ZERO; logs.len()];
@@ -171,7 +171,7 @@ mod tests {
         exponentials_of::<f32>(&single, f64::from(f32::EPSILON));
     }
 
-    fn logarithms_of<T: Real>(values: &[f64], unit: f64) {
+    fn logarithms_of<T: Number>(values: &[f64], unit: f64) {
         let values: Vec<T> = values.iter().map(|x| T::from_f64(*x)).collect();
         for isa in Isa::available() {
             let mut got = values.clone();

@@ -1,6 +1,6 @@
 //! The result of a contraction, shared by tasks that write different entries.
 
-use super::real::Real;
+use super::number::Number;
 use zipfold_vector::prefetch;
 
 /// A result that several tasks write to.
@@ -39,7 +39,7 @@ const LARGE: usize = 32 << 20;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-impl<T: Real> Target<T> {
+impl<T: Number> Target<T> {
     /// The entries of `out`, which must outlive it.
     pub fn new(out: &mut [T]) -> Self {
         Target { start: out.as_mut_ptr(), len: out.len(), large: size_of_val(out) >= LARGE }
@@ -91,7 +91,7 @@ impl<T: Real> Target<T> {
 
 /// Copies whole lines past the caches, which otherwise read a line before they write it; other entries as usual.
 #[inline(always)]
-fn past<T: Real>(to: &mut [T], from: &[T]) {
+fn past<T: Number>(to: &mut [T], from: &[T]) {
     #[cfg(target_arch = "x86_64")]
     if (to.as_ptr() as usize).is_multiple_of(LINE) && size_of_val(from).is_multiple_of(LINE) {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};

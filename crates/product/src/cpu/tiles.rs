@@ -12,7 +12,7 @@
 //!
 //! K is C if the registers hold as many sums. Columns lie packed by C, so that the layout is the same on all machines.
 
-use super::real::Real;
+use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// Vectors of a tile.
@@ -81,7 +81,7 @@ impl<T> Job<'_, T> {
 ///
 /// # Safety
 /// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
-pub unsafe fn tiles<T: Real>(job: &Job<'_, T>, out: *mut T, past: bool) {
+pub unsafe fn tiles<T: Number>(job: &Job<'_, T>, out: *mut T, past: bool) {
     // SAFETY: the caller's promise.
     unsafe { tiles_on(Isa::detect(), job, out, past) }
 }
@@ -90,7 +90,7 @@ pub unsafe fn tiles<T: Real>(job: &Job<'_, T>, out: *mut T, past: bool) {
 ///
 /// # Safety
 /// As [`tiles`].
-unsafe fn tiles_on<T: Real>(isa: Isa, job: &Job<'_, T>, out: *mut T, past: bool) {
+unsafe fn tiles_on<T: Number>(isa: Isa, job: &Job<'_, T>, out: *mut T, past: bool) {
     match (job.wide, job.vectors) {
         (1, false) => T::dispatch(isa, Tiles::<T, 1, false> { job, out, past }),
         (2, false) => T::dispatch(isa, Tiles::<T, 2, false> { job, out, past }),
@@ -112,7 +112,7 @@ struct Tiles<'a, T, const C: usize, const VECTORS: bool> {
     past: bool,
 }
 
-impl<T: Real, const C: usize, const VECTORS: bool> Kernel<T> for Tiles<'_, T, C, VECTORS> {
+impl<T: Number, const C: usize, const VECTORS: bool> Kernel<T> for Tiles<'_, T, C, VECTORS> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -136,7 +136,7 @@ struct Group<T> {
     live: [usize; ROWS],
 }
 
-impl<T: Real, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
+impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
     /// Tiles of `C` columns, `K` at a time.
     #[inline(always)]
     fn all<S: Lanes<T>, const K: usize>(&self, s: S) {
@@ -260,12 +260,12 @@ impl<T: Real, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
 mod tests {
     use super::*;
 
-    fn table<T: Real>(len: usize, seed: usize) -> Vec<T> {
+    fn table<T: Number>(len: usize, seed: usize) -> Vec<T> {
         (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 89) as f64 / 64.0)).collect()
     }
 
     /// A job of `rows` rows of `run` entries, `deep` deep, against loops over entries whose sums are exact.
-    fn check<T: Real>(isa: Isa, rows: usize, run: usize, deep: usize, [wide, tiles]: [usize; 2], vectors: bool) {
+    fn check<T: Number>(isa: Isa, rows: usize, run: usize, deep: usize, [wide, tiles]: [usize; 2], vectors: bool) {
         let (columns, per_row) = (wide * tiles, run.div_ceil(T::LANES));
         let depth: Vec<usize> = (0..deep).map(|k| k * 700).collect();
         let places: Vec<usize> = (0..columns).map(|c| c * rows * 400).collect();

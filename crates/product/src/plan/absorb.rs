@@ -1,6 +1,6 @@
 //! Factors whose scope lies within another's are multiplied into it.
 
-use super::reduce::{Reduced, Table};
+use super::reduced::{Reduced, Table};
 
 /// Products below this are left apart, so that nothing is lost to gradual underflow.
 const SMALLEST: f64 = 1e-280;
@@ -58,7 +58,7 @@ fn multiply(big: &mut Table, small: &Table, cards: &[usize]) -> bool {
             return false;
         }
         product.push(p);
-        super::reduce::step(&mut x, |at| cards[big.scope[at]]);
+        super::reduced::step(&mut x, |at| cards[big.scope[at]]);
     }
     big.values = product;
     true

@@ -1,6 +1,6 @@
 //! Barren variables: those that stand in one table only, whose sum over them is constant.
 
-use super::reduce::{Reduced, Table};
+use super::reduced::{Reduced, Table};
 use super::scalar::Scalar;
 
 /// Sums out, one after another, variables that stand in one table and leave a constant; kept ones stay.

@@ -1,9 +1,10 @@
-//! The plan of a sum-product problem: joins in the order of execution, over one global variable order.
+//! From a simplified network to its plan: eliminations that need no search, the search for an order, fused joins, slices.
 
-use super::cost::{Prediction, Rates, Weights};
+use super::cost::{Prediction, Weights};
 use super::forest::{Forest, Node, Source};
+use super::joins::{Options, Pass, Plan};
 use super::local::Local;
-use super::reduce::Reduced;
+use super::reduced::Reduced;
 use super::search::{Effort, Found, search};
 use super::sweep::Sweep;
 use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
@@ -11,60 +12,6 @@ use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
 /// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what fresh memory and its traffic
 /// take on the machine of [`Rates::default`].
 const ENTRY: f64 = 64.0;
-
-/// What a plan may use.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Seed of the order search.
-    pub seed: u64,
-    /// Seconds for the order search; `None` ties them to the predicted execution.
-    pub order_seconds: Option<f64>,
-    /// Bytes that the run may hold.
-    pub memory: u64,
-    /// Bytes of them that are taken already: the network, and what the plan itself takes.
-    pub held: u64,
-    /// Predicted seconds beyond which the problem is refused.
-    pub time_limit: f64,
-    /// What the tables are needed for.
-    pub pass: Pass,
-    /// Rates of the device.
-    pub rates: Rates,
-}
-
-/// What happens to tables after they were used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    /// They go: only the result counts.
-    Forward,
-    /// They stay for a traceback or for sampling.
-    Trace,
-    /// They stay for the backward sweep.
-    Sweep,
-}
-
-/// Joins in the order of execution. Scopes follow one global order: the variable summed first stands first (slowest), so
-/// that variables which live long, and stand in most tables, run fastest.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Domain sizes.
-    pub cards: Vec<usize>,
-    /// All tables, inputs of a join before it.
-    pub nodes: Vec<Node>,
-    /// Tables that nothing uses: one for each component.
-    pub roots: Vec<usize>,
-    /// Place of each variable in the global order.
-    pub rank: Vec<u32>,
-    /// Variables conditioned on, to fit the memory.
-    pub sliced: Vec<usize>,
-    /// The backward sweep, if there is one.
-    pub sweep: Sweep,
-    /// What the run will take.
-    pub prediction: Prediction,
-    /// Tree cost of each component with more than one table left after easy eliminations, and its variables.
-    pub hard: Vec<(usize, f64)>,
-    /// Seconds of the order search, by its own count of moves.
-    pub searched: f64,
-}
 
 /// Plans the contraction of `reduced`, never summing the reduced variables `kept`.
 ///
@@ -158,18 +105,6 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
     ))
     .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
     .remedy(TOO_WIDE))
-}
-
-/// The refusal when even full slicing does not fit, and `needed` bytes would do.
-pub(super) fn refuse_memory(needed: f64, plan: &Plan, options: &Options) -> Error {
-    Error::resource(format!(
-        "the tables need {} (width {}, largest table 2^{:.0} entries)",
-        human_bytes(needed.min(1.8e19) as u64),
-        plan.prediction.width,
-        plan.prediction.largest
-    ))
-    .limit(format!("memory {}", human_bytes(options.memory)))
-    .remedy(format!("--memory {} or more", human_bytes_up(needed.min(1.8e19) as u64)))
 }
 
 /// Numbers the nodes in the order of execution and sorts every scope by the global variable order.

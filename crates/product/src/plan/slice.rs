@@ -2,7 +2,7 @@
 
 use super::cost::{Prediction, Rates};
 use super::forest::{Node, Source};
-use super::planner::{Options, Pass, Plan, refuse_memory};
+use super::joins::{Options, Pass, Plan, refuse_memory};
 
 /// Bytes that a run holds beside its tables: packing buffers, stacks, the network as it was read.
 pub const FIXED_BYTES: f64 = 16e6;

@@ -1,0 +1,48 @@
+//! Sums and maxima of products of bare tables: the kernel by cost.
+
+use super::bucket::{self, Mode};
+use super::direct::{Buffers, Logs, Way};
+use super::matrix::{self, Matrices};
+use super::real::Real;
+use super::shape::Shape;
+use super::vectors::Vectors;
+
+/// How summed variables leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// By sums.
+    Sum,
+    /// By maxima.
+    Max,
+}
+
+/// Times the arithmetic of a matrix product that the bucket kernel takes for one of two tables.
+const BUCKET: f64 = 8.0;
+
+/// Configurations from which tables are taken as they lie, where the predicted cycles are at most so many times those of the
+/// kernel that packs them: what the copies cost in memory is not in the prediction.
+const DIRECT: f64 = 1e6;
+const SPARED: f64 = 3.0;
+
+/// Sums or maxima of products by the kernel that fits the shape.
+pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
+    let max = fold == Fold::Max;
+    if let [a, b] = tables {
+        let matrices = Matrices::of(shape);
+        let most = if matrices.is_some() { matrix::cost(shape) } else { BUCKET };
+        if !max
+            && shape.visits() >= DIRECT
+            && let Some(way) = Way::within(shape, T::LANES)
+            && way.cost < SPARED * most * shape.visits() / T::LANES as f64
+        {
+            return way.plan([a.len(), b.len()], T::LANES).run([a, b], Logs::NONE, &mut Buffers::default(), out);
+        }
+        if let Some(vectors) = Vectors::of(shape, T::LANES, most) {
+            return vectors.run([a, b], max, out);
+        }
+        if let Some(matrices) = matrices {
+            return matrices.run([a, b], max, out);
+        }
+    }
+    bucket::contract(shape, tables, if max { Mode::Max } else { Mode::Sum }, out);
+}
