@@ -15,14 +15,15 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// A problem, its data, and how it is to be run.
 ///
 /// ```
-/// use zipfold::{Options, Target, pairs, Table};
+/// use zipfold::{Options, Output, Table, Target, pairs};
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let asked = pairs(&x).metric("cityblock").fold(zipfold::core::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
-/// assert!(query.explain()?.text(false).starts_with("pairs      9"));
+/// assert!(query.explain()?.text(false).starts_with("pairs "));
 /// let answer = query.run(|_| Target::Memory)?;
-/// assert_eq!(answer.outcome.cells, 9);
+/// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
+/// assert_eq!(matrix[..3], [0.0, 1.0, 3.0]);
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 #[derive(Clone, Copy)]
