@@ -1,8 +1,8 @@
 //! When a run keeps what it has, and what it does where that cannot be kept.
 
+use crate::options::Options;
 use crate::partial::{self, Partial};
 use crate::places::{Places, Run, Typed};
-use crate::run::Options;
 use crate::warnings::Warnings;
 use std::time::{Duration, Instant};
 use zipfold_core::{Job, Result};

@@ -1,6 +1,6 @@
 //! What folds tiles: the host's processor, or a device with the host behind it when it fails.
 
-use crate::run::Options;
+use crate::options::Options;
 use crate::warnings::Warnings;
 use rayon::prelude::*;
 use std::marker::PhantomData;

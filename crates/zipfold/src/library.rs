@@ -1,7 +1,8 @@
 //! The short way in from Rust: `pairs(&a).with(&b).metric("cityblock").matrix()`.
 
+use crate::options::{Options, Target};
+use crate::outcome::{Outcome, Output};
 use crate::query::Query;
-use crate::run::{Options, Outcome, Output, Target};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State};

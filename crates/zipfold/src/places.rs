@@ -1,7 +1,8 @@
 //! Where dense results are while a run goes on (memory, a file, memory of the caller), and what of them a checkpoint vouches for.
 
+use crate::options::{Lent, Target};
+use crate::outcome::Output;
 use crate::partial::aside;
-use crate::run::{Lent, Output, Target};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};

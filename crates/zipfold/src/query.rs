@@ -1,8 +1,10 @@
 //! The one way from a question to its plan and its answer, which the command, Python and Rust take.
 
 use crate::device::place;
+use crate::options::{Options, Target};
+use crate::outcome::Outcome;
 use crate::ranges::{self, Found, with_ranges};
-use crate::run::{Options, Outcome, Target, run};
+use crate::run::run;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

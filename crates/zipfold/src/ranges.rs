@@ -1,7 +1,9 @@
 //! Runs the passes that find the ranges of histograms, before anything is counted.
 
 use crate::device::{Wanted, place};
-use crate::run::{Options, Outcome, Output, Progress, Target, run};
+use crate::options::{Options, Progress, Target};
+use crate::outcome::{Outcome, Output};
+use crate::run::run;
 use std::borrow::Cow;
 use std::time::Instant;
 use zipfold_core::describe::Data;

@@ -3,152 +3,21 @@
 use crate::checkpoint::Keeper;
 use crate::identity::Identity;
 use crate::matches;
+pub use crate::options::{Lent, Options, Progress, Target};
+pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
 use crate::units::{Then, in_order};
-use crate::warnings::Warnings;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-use zipfold_core::fold::{Axis, Columns, Fold, State, Tally, table_bytes};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Blame, Budget, Error, Job, Precision, Reservation, Result};
-use zipfold_io::OutputOptions;
+use zipfold_core::{Blame, Error, Job, Precision, Reservation, Result};
 use zipfold_plan::device::host_tiling;
-use zipfold_plan::{Executor, Folded, Overrides, Plan, Sink, Stop, Tile};
+use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
-
-/// How a job is run.
-pub struct Options<'a> {
-    /// Threads, 0 for all.
-    pub threads: usize,
-    /// Memory that the run may hold.
-    pub budget: Budget,
-    /// Plan choices made by hand.
-    pub overrides: Overrides,
-    /// One balanced share of the space: (index from 0, parts).
-    pub shard: Option<(usize, usize)>,
-    /// Where progress is kept for a resumption.
-    pub checkpoint: Option<PathBuf>,
-    /// Time between checkpoints.
-    pub checkpoint_every: Duration,
-    /// Go on from the checkpoint, if there is one.
-    pub resume: bool,
-    /// Told after every unit, on whatever thread merged it.
-    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Stops the run before the next unit, or within a unit where nothing is kept for a resumption.
-    pub stop: Option<&'a AtomicBool>,
-    /// Where to run.
-    pub device: crate::device::Wanted,
-    /// Takes what the run has to say beside its answer.
-    pub warnings: Warnings,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options {
-            threads: 0,
-            budget: Budget::new(zipfold_io::memory::at_first()),
-            overrides: Overrides::default(),
-            shard: None,
-            checkpoint: None,
-            checkpoint_every: Duration::from_secs(10),
-            resume: false,
-            progress: None,
-            stop: None,
-            device: crate::device::Wanted::Cpu,
-            warnings: Warnings::default(),
-        }
-    }
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// What the run is doing: `range`, `pairs`.
-    pub phase: &'static str,
-    /// Cells visited so far in this phase, those of an earlier run included.
-    pub cells: u64,
-    /// Cells of this phase.
-    pub total: u64,
-    /// Cells that an earlier run visited, from whose checkpoint this one goes on.
-    pub before: u64,
-}
-
-/// Where a dense result goes.
-#[derive(Clone, Debug, Default)]
-pub enum Target {
-    /// Into memory, within the budget.
-    #[default]
-    Memory,
-    /// Into an `.npy` file, by positional writes.
-    Npy(String, OutputOptions),
-    /// Into memory that the caller owns.
-    Lent(Lent),
-}
-
-/// A place for dense results that the caller owns; it outlives the run.
-#[derive(Clone)]
-pub struct Lent(pub Arc<dyn Sink + Send>);
-
-impl std::fmt::Debug for Lent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Lent")
-    }
-}
-
-/// What a fold gives.
-#[derive(Clone, Debug)]
-pub enum Output {
-    /// A dense result in single precision.
-    F32(Vec<f32>),
-    /// A dense result in double precision.
-    F64(Vec<f64>),
-    /// A dense result in its file, or in the caller's memory.
-    Stored,
-    /// A state to finish.
-    State(State),
-}
-
-impl Output {
-    /// The answer of `fold` over `n` × `m` rows as columns; none of what is stored elsewhere.
-    ///
-    /// # Errors
-    /// `Internal` where the state is that of another fold.
-    pub fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
-        let columns = match (self, fold) {
-            (Output::Stored, _) => return Ok(None),
-            (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
-            (Output::F64(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
-            (Output::State(state), _) => fold.columns(state, n, m),
-            (Output::F32(_) | Output::F64(_), _) => None,
-        };
-        columns.map(Some).ok_or_else(|| Error::internal("a fold and its answer do not belong together"))
-    }
-}
-
-/// What a run gives.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The plan that was run.
-    pub plan: Plan,
-    /// By fold.
-    pub outputs: Vec<Output>,
-    /// What happened to the cells.
-    pub tally: Tally,
-    /// Cells of this run.
-    pub cells: u64,
-    /// Those of them that an earlier run visited, from whose checkpoint this one went on.
-    pub before: u64,
-    /// Seconds of loading and running.
-    pub kernel_seconds: f64,
-    /// What the run has to say beside its answer.
-    pub warnings: Vec<String>,
-    /// What decided the answer, where the run was a share or kept checkpoints.
-    pub identity: Option<Identity>,
-}
 
 /// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each cell. Asked for before the
 /// edges are made.

@@ -1,9 +1,10 @@
 //! Shares of a run as values: made anywhere, merged to the bits of one run.
 
 use crate::identity::{Identity, differs};
+use crate::options::Options;
+use crate::outcome::{Outcome, Output};
 use crate::partial::Partial;
 use crate::query::{Query, Ready};
-use crate::run::{Options, Outcome, Output};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Problem, Result};

@@ -1,0 +1,90 @@
+//! How a job is run, and where its answer goes.
+
+use crate::warnings::Warnings;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use zipfold_core::Budget;
+use zipfold_gpu::Wanted;
+use zipfold_io::OutputOptions;
+use zipfold_plan::{Overrides, Sink};
+
+/// How a job is run.
+pub struct Options<'a> {
+    /// Threads, 0 for all.
+    pub threads: usize,
+    /// Memory that the run may hold.
+    pub budget: Budget,
+    /// Plan choices made by hand.
+    pub overrides: Overrides,
+    /// One balanced share of the space: (index from 0, parts).
+    pub shard: Option<(usize, usize)>,
+    /// Where progress is kept for a resumption.
+    pub checkpoint: Option<PathBuf>,
+    /// Time between checkpoints.
+    pub checkpoint_every: Duration,
+    /// Go on from the checkpoint, if there is one.
+    pub resume: bool,
+    /// Told after every unit, on whatever thread merged it.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Stops the run before the next unit, or within a unit where nothing is kept for a resumption.
+    pub stop: Option<&'a AtomicBool>,
+    /// Where to run.
+    pub device: Wanted,
+    /// Takes what the run has to say beside its answer.
+    pub warnings: Warnings,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            threads: 0,
+            budget: Budget::new(zipfold_io::memory::at_first()),
+            overrides: Overrides::default(),
+            shard: None,
+            checkpoint: None,
+            checkpoint_every: Duration::from_secs(10),
+            resume: false,
+            progress: None,
+            stop: None,
+            device: Wanted::Cpu,
+            warnings: Warnings::default(),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// What the run is doing: `range`, `pairs`.
+    pub phase: &'static str,
+    /// Cells visited so far in this phase, those of an earlier run included.
+    pub cells: u64,
+    /// Cells of this phase.
+    pub total: u64,
+    /// Cells that an earlier run visited, from whose checkpoint this one goes on.
+    pub before: u64,
+}
+
+/// Where a dense result goes.
+#[derive(Clone, Debug, Default)]
+pub enum Target {
+    /// Into memory, within the budget.
+    #[default]
+    Memory,
+    /// Into an `.npy` file, by positional writes.
+    Npy(String, OutputOptions),
+    /// Into memory that the caller owns.
+    Lent(Lent),
+}
+
+/// A place for dense results that the caller owns; it outlives the run.
+#[derive(Clone)]
+pub struct Lent(pub Arc<dyn Sink + Send>);
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lent")
+    }
+}

@@ -1,0 +1,57 @@
+//! What a run gives.
+
+use crate::identity::Identity;
+use zipfold_core::fold::{Columns, Fold, State, Tally};
+use zipfold_core::{Error, Result};
+use zipfold_plan::Plan;
+
+/// What a fold gives.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// A dense result in single precision.
+    F32(Vec<f32>),
+    /// A dense result in double precision.
+    F64(Vec<f64>),
+    /// A dense result in its file, or in the caller's memory.
+    Stored,
+    /// A state to finish.
+    State(State),
+}
+
+impl Output {
+    /// The answer of `fold` over `n` × `m` rows as columns; none of what is stored elsewhere.
+    ///
+    /// # Errors
+    /// `Internal` where the state is that of another fold.
+    pub fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
+        let columns = match (self, fold) {
+            (Output::Stored, _) => return Ok(None),
+            (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
+            (Output::F64(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
+            (Output::State(state), _) => fold.columns(state, n, m),
+            (Output::F32(_) | Output::F64(_), _) => None,
+        };
+        columns.map(Some).ok_or_else(|| Error::internal("a fold and its answer do not belong together"))
+    }
+}
+
+/// What a run gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The plan that was run.
+    pub plan: Plan,
+    /// By fold.
+    pub outputs: Vec<Output>,
+    /// What happened to the cells.
+    pub tally: Tally,
+    /// Cells of this run.
+    pub cells: u64,
+    /// Those of them that an earlier run visited, from whose checkpoint this one went on.
+    pub before: u64,
+    /// Seconds of loading and running.
+    pub kernel_seconds: f64,
+    /// What the run has to say beside its answer.
+    pub warnings: Vec<String>,
+    /// What decided the answer, where the run was a share or kept checkpoints.
+    pub identity: Option<Identity>,
+}
