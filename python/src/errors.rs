@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use zipfold::core::opt::{Given, Opt};
 use zipfold::{Blame, Error};
 
 /// The exception for `error`.
@@ -15,7 +16,7 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Blame::Internal => "InternalError",
         Blame::Interrupted => "Interrupted",
     };
-    let text = as_arguments(&error.to_string());
+    let text = error.told(words);
     let class = py.import("zipfold.errors").and_then(|m| m.getattr(name));
     match class.and_then(|c| Ok(c.cast_into::<PyType>()?)) {
         Ok(class) => PyErr::from_type(class, text),
@@ -23,76 +24,75 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// What the command says, and what says the same in Python; the longer ones first.
-const PHRASES: &[(&str, &str)] = &[
-    ("visit all of them: cells = \"ordered\" (--ordered)", "visit all of them: .cells('ordered')"),
-    ("cells = \"cross\"", "leave out .cells(…), or the second input"),
-    ("give the inverse of a covariance: --param VI=@VI.npy", "give the inverse of a covariance: VI=…"),
-    ("--param V=@V.npy", "V=…"),
-    ("pick the coordinates with --columns x,y,z", "pick the coordinates: X[:, :3]"),
-    (
-        "pick the same columns of both with --columns, or name single ones",
-        "pick the same columns of both, or name single ones",
-    ),
-    ("or leave the column out with --columns", "or leave the column out"),
-    ("give one: --range LO HI", "give one: range=(LO, HI)"),
-    ("`zipfold devices` lists those there are", "zf.devices() lists those there are"),
-    ("`zipfold metrics`", "zf.metrics()"),
-    ("write the pair as a formula: --pair", "write the pair as a formula"),
-    (
-        "write it to an .npy file",
-        "give out=numpy.memmap(…) to cdist, or ask for what you want to know of the values: .nearest(k), .sum()",
-    ),
-    ("--metric or --pair", "a name or a formula"),
-    ("leave out --box, or write", "leave out the box, or write"),
-    ("--precision f32 for a matrix", "precision='f32' for a matrix"),
-    ("with the same --set, --memory and --device", "with the same plan, memory and device"),
-    ("or start again without --resume", "or start again"),
-    ("--param unit=deg", "unit='deg'"),
-    ("-k: k = ", "k: "),
-];
-
-/// `--nan skip` as `nan='skip'`, and other options of the command as names of arguments.
-pub fn as_arguments(text: &str) -> String {
-    let mut text = text.to_string();
-    for (command, python) in PHRASES {
-        if text.contains(command) {
-            text = text.replace(command, python);
-        }
+/// An option as Python takes it: `range=(LO, HI)`, `nan='skip'`.
+pub fn words(opt: Opt, given: Given<'_>) -> String {
+    let (value, exact) = match given {
+        Given::Nothing => return argument(opt).into(),
+        Given::Value(value) => (value, true),
+        Given::Like(words) => (words, false),
+    };
+    let literal = |value: &str| match exact && value.parse::<f64>().is_err() {
+        true => format!("'{value}'"),
+        false => value.to_string(),
+    };
+    match (opt, value.split_once('=')) {
+        (Opt::Set, Some((key, value))) => format!("plan={{'{key}': '{value}'}}"),
+        (Opt::Set, None) => format!("plan['{value}']"),
+        // A value of a file is an array here; a parameter is an argument of its own.
+        (Opt::Param, Some((name, value))) if value.starts_with('@') => format!("{name}=…"),
+        (Opt::Param, Some((name, value))) => format!("{name}={}", literal(value)),
+        (Opt::Cells, _) => format!(".cells('{value}')"),
+        (Opt::Range, _) => format!("range=({})", value.replace(' ', ", ")),
+        (Opt::Columns, _) => columns(value, exact),
+        (Opt::Output, _) if value.ends_with(".npy") => "out=numpy.memmap(…)".into(),
+        (Opt::Pair, _) => format!("metric={}", literal(value)),
+        _ => format!("{}={}", argument(opt), literal(value)),
     }
-    let lines: Vec<String> = text.split('\n').map(line_as_arguments).collect();
-    lines.join("\n")
 }
 
-fn line_as_arguments(line: &str) -> String {
-    let mut out: Vec<String> = vec![];
-    let mut words = line.split(' ').peekable();
-    while let Some(word) = words.next() {
-        let Some(name) = word.strip_prefix("--").filter(|n| n.starts_with(|c: char| c.is_ascii_lowercase())) else {
-            out.push(word.to_string());
-            continue;
-        };
-        let valued = ["nan", "memory", "threads", "device", "precision", "k", "metric"].contains(&name);
-        match words.peek() {
-            Some(value) if valued => {
-                let end = value.trim_end_matches([',', ';', '.', ')']).len();
-                let (value, tail) = value.split_at(end);
-                let number = value.parse::<f64>().is_ok();
-                out.push(if number { format!("{name}={value}{tail}") } else { format!("{name}='{value}'{tail}") });
-                words.next();
-            }
-            // `--set prune=auto`: a setting of the plan.
-            Some(setting) if name == "set" && setting.contains('=') => {
-                let end = setting.trim_end_matches([',', ';', '.', ')']).len();
-                let (setting, tail) = setting.split_at(end);
-                let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-                out.push(format!("plan={{'{key}': '{value}'}}{tail}"));
-                words.next();
-            }
-            // `--param h=0.5`: a parameter is an argument of its own.
-            Some(_) if name == "param" => {}
-            _ => out.push(name.replace('-', "_")),
-        }
+/// Columns `0-99`, `!name` or `x,y` of a table `X`; names that only stand for some are its first columns.
+fn columns(list: &str, exact: bool) -> String {
+    if let Some((first, last)) = list.split_once('-')
+        && let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>())
+    {
+        return format!("X[:, {first}:{}]", last + 1);
     }
-    out.join(" ")
+    match list.strip_prefix('!') {
+        Some(name) => format!("X.drop(columns='{name}')"),
+        None if !exact => format!("X[:, :{}]", list.split(',').count()),
+        None => format!("X[{:?}]", list.split(',').collect::<Vec<_>>()).replace('"', "'"),
+    }
+}
+
+fn argument(opt: Opt) -> &'static str {
+    match opt {
+        Opt::Attributes => "attributes",
+        Opt::Bins | Opt::Edges => "bins",
+        Opt::Box => "box",
+        Opt::Cells => ".cells(…)",
+        Opt::Columns => "X[[…]]",
+        Opt::Cutoff => "cutoff",
+        Opt::Device => "device",
+        Opt::Devices => "zf.devices()",
+        Opt::Force => "force",
+        Opt::Ids => "ids",
+        Opt::K => "k",
+        Opt::Memory => "memory",
+        Opt::Metric => "metric",
+        Opt::Nan => "nan",
+        Opt::OrderTime => "order_seconds",
+        Opt::Output => "out",
+        Opt::Pair => "formula",
+        Opt::PairSource => "pair source",
+        Opt::Param => "params",
+        Opt::Precision => "precision",
+        Opt::Range => "range",
+        Opt::Resume => "resume",
+        Opt::Samples => "samples",
+        Opt::Set => "plan",
+        Opt::Threads => "threads",
+        Opt::TimeLimit => "time_limit",
+        Opt::Weights => "weights",
+        Opt::Where => "where",
+    }
 }

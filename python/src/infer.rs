@@ -1,6 +1,6 @@
 //! Networks from files and from arrays, questions about them, and the answers as arrays.
 
-use crate::errors::raise;
+use crate::errors::{raise, words};
 use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -127,7 +127,7 @@ fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bo
     out.set_item("states", states)?;
     out.set_item("seconds", done.seconds.to_vec())?;
     out.set_item("peak_bytes", done.peak_bytes)?;
-    out.set_item("warnings", done.warnings.clone())?;
+    out.set_item("warnings", done.warnings.iter().map(|w| w.told(words)).collect::<Vec<_>>())?;
     out.set_item("impossible", done.answer == Answer::Impossible)?;
     let log10 = match &done.answer {
         Answer::Impossible => f64::NEG_INFINITY,

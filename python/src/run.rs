@@ -1,15 +1,15 @@
 //! Any problem: run whole or in shares, merged, explained.
 
 use crate::array::table;
-use crate::errors::{as_arguments, raise};
+use crate::errors::{raise, words};
 use crate::options::{Given, problem};
 use crate::results::{result, tally};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zipfold::query::Query;
+use zipfold::query::{Query, plan_json};
 use zipfold::run::Target;
-use zipfold::{Data, Error, Job, Outcome, Problem, Table, partial, shards};
+use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table, partial, shards};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are text.
 type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<(Bound<'py, PyAny>, Vec<String>)>, Vec<usize>);
@@ -107,8 +107,9 @@ pub fn merge<'py>(
 fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     warn(py, &outcome.warnings)?;
+    let plan = plan_json(&outcome.plan, words).map_err(|e| raise(py, &e))?;
     let json = |e: serde_json::Error| raise(py, &Error::internal(e.to_string()));
-    out.set_item("plan", serde_json::to_string(&outcome.plan).map_err(json)?)?;
+    out.set_item("plan", plan.to_string())?;
     out.set_item("problem", serde_json::to_string(problem).map_err(json)?)?;
     out.set_item("tally", tally(py, &outcome.tally)?)?;
     out.set_item("cells", outcome.cells)?;
@@ -124,12 +125,12 @@ fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) 
 }
 
 /// Hands what a run has to say beside its answer to Python's `warnings`.
-pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, warnings: &[Message]) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());
     }
     let say = py.import("zipfold.errors")?.getattr("warn")?;
-    warnings.iter().try_for_each(|text| say.call1((as_arguments(text),)).map(drop))
+    warnings.iter().try_for_each(|text| say.call1((text.told(words),)).map(drop))
 }
 
 /// A plan as text and as JSON, the rows of x and y, and which cells are visited.
@@ -150,9 +151,12 @@ pub fn explain<'py>(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         let explained = Query::new(&problem, &data, &options).explain()?;
-        let (json, job) = (explained.json()?, &explained.job);
+        let (json, job) = (explained.json(words)?, &explained.job);
         let cells = format!("{:?}", job.space.cells).to_lowercase();
-        Ok(((explained.text(false), json.to_string(), (job.space.n, job.space.m), cells), options.warnings.all()))
+        Ok((
+            (explained.text(false).told(words), json.to_string(), (job.space.n, job.space.m), cells),
+            options.warnings.all(),
+        ))
     })?;
     let (explained, warnings) = done.map_err(|e| raise(py, &e))?;
     warn(py, &warnings)?;

@@ -195,7 +195,7 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
     let watch = Watch::start(threads);
     for case in &cases {
         if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &overrides, &mut found) {
-            found.refused.push((levels.name(case), e.to_string()));
+            found.refused.push((levels.name(case), e.told(crate::flags::words)));
         }
     }
     found.lines.sort_by(|a, b| b.times.total_cmp(&a.times));
@@ -301,7 +301,9 @@ fn one(
             // What a question cannot be asked with is refused: there is no such question.
             Err(e) if matches!(e.blame(), Blame::Request | Blame::Input) => continue,
             Err(e) => {
-                found.refused.push((format!("{}, {}", levels.name(&beside.case), beside.what), e.to_string()));
+                found
+                    .refused
+                    .push((format!("{}, {}", levels.name(&beside.case), beside.what), e.told(crate::flags::words)));
                 continue;
             }
         };

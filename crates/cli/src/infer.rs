@@ -378,6 +378,6 @@ fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, tota
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
         "log10": log10, "plan": plan,
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
-        "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": done.warnings})
+        "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::show::told_all(&done.warnings)})
     .to_string()
 }

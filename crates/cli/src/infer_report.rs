@@ -52,7 +52,8 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
         answer.truncate(end);
         answer += "…\n";
     }
-    let warnings: String = done.warnings.iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
+    let warnings: String =
+        crate::show::told_all(&done.warnings).iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
     let plan = done.plan.as_ref().map_or_else(
         || "simplification settled everything\n".to_string(),
         |plan| serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),

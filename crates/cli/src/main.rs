@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod bench;
 mod everything;
+mod flags;
 mod grammar;
 mod infer;
 mod infer_explain;

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold::Progress;
 use zipfold::core::figures;
-use zipfold::core::shown::shown_lines;
 use zipfold::warnings::Warnings;
 
 /// A progress bar; it is removed when it goes out of scope, so also when a run is interrupted.
@@ -72,7 +71,7 @@ impl Drop for Bar {
 /// Warnings that are printed as they come, above `bar` if there is one.
 fn above(bar: Option<ProgressBar>) -> Warnings {
     Warnings::told(move |text| {
-        let print = || crate::terminal::warning(&shown_lines(text));
+        let print = || crate::terminal::warning(text);
         match &bar {
             Some(bar) => bar.suspend(print),
             None => print(),

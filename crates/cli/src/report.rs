@@ -48,7 +48,7 @@ fn page(told: &Told<'_>) -> String {
          <h2>Plan</h2><pre>{}</pre><h2>Written</h2><pre>{}</pre></html>\n",
         plain(&command.join(" ")),
         zipfold::core::budget::human_bytes(told.peak_bytes),
-        plain(&plan),
+        plain(&plan.told(crate::flags::words)),
         plain(&told.outputs.join("\n")),
         verb = told.verb,
     )

@@ -1,13 +1,15 @@
 //! What the command says: summary, JSON report, devices.
 
 use crate::args::RunArgs;
+use crate::flags;
 use crate::terminal::{print_line, say};
 use crate::work::Seconds;
 use zipfold::core::budget::human_bytes;
 use zipfold::core::figures;
 use zipfold::core::shown::shown;
 use zipfold::device::{Facts, Runtime};
-use zipfold::{Job, Outcome, Result};
+use zipfold::query::plan_json;
+use zipfold::{Job, Message, Outcome, Result};
 
 /// What is told about a run when it has ended.
 #[allow(missing_docs)]
@@ -20,6 +22,11 @@ pub struct Told<'a> {
     pub peak_bytes: u64,
     pub outputs: &'a [String],
     pub inputs: serde_json::Value,
+}
+
+/// Warnings in the words of the command.
+pub fn told_all(warnings: &[Message]) -> Vec<String> {
+    warnings.iter().map(|w| w.told(flags::words)).collect()
 }
 
 /// JSON on standard output, or a summary on standard error.
@@ -39,13 +46,13 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "command": verb,
             "n": [job.space.n, job.space.m],
             "inputs": inputs,
-            "plan": outcome.plan,
+            "plan": plan_json(&outcome.plan, flags::words)?,
             "counts": {"cells": outcome.cells, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "phases": phases,
             "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
-            "warnings": outcome.warnings,
+            "warnings": told_all(&outcome.warnings),
         });
         return print_line(&value.to_string());
     }
@@ -103,7 +110,7 @@ pub fn devices(json: bool) -> Result<()> {
         for (runtime, devices) in &found {
             value[runtime.name()] = match devices {
                 Ok(devices) => devices.iter().map(facts).collect(),
-                Err(e) => serde_json::json!({"unavailable": e.what()}),
+                Err(e) => serde_json::json!({"unavailable": e.what().told(flags::words)}),
             };
         }
         return print_line(&value.to_string());
@@ -113,7 +120,7 @@ pub fn devices(json: bool) -> Result<()> {
     for (runtime, devices) in &found {
         match devices {
             Ok(devices) => devices.iter().try_for_each(|f| print_line(&device_line(f)))?,
-            Err(e) => print_line(&format!("{:<9} {}", runtime.name(), e.what()))?,
+            Err(e) => print_line(&format!("{:<9} {}", runtime.name(), e.what().told(flags::words)))?,
         }
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! What a person sees on a terminal: colours, aligned tables cut to the window, histograms as bars of blocks.
 
+use crate::flags;
 use std::io::{IsTerminal, Write};
 use zipfold::core::figures;
-use zipfold::{Error, Result};
+use zipfold::core::shown::shown_lines;
+use zipfold::{Error, Message, Result};
 
 /// Rows of a table that a terminal is shown, unless its window has more.
 const ROWS: usize = 20;
@@ -36,14 +38,14 @@ fn is_coloured() -> bool {
 
 /// The message of an error, its heading and its remedy coloured as those about the command line are.
 pub fn error(error: &Error) {
-    let text = error.to_string();
+    let text = error.told(flags::words);
     say(&painted("error:", &text, is_coloured()));
 }
 
 /// A warning, coloured alike.
-pub fn warning(text: &str) {
+pub fn warning(message: &Message) {
     let head = if is_coloured() { "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
-    say(&format!("{head} {text}"));
+    say(&format!("{head} {}", shown_lines(&message.told(flags::words))));
 }
 
 fn painted(head: &str, text: &str, coloured: bool) -> String {

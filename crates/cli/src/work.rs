@@ -1,6 +1,7 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::{PairArgs, RunArgs};
+use crate::flags;
 use crate::named::Names;
 use crate::preview::preview;
 use crate::progress::Bar;
@@ -386,12 +387,16 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
         ..Options::default()
     };
     let explained = Query::new(problem, &data, &options).explain()?;
-    options.warnings.all().iter().for_each(|w| crate::terminal::warning(w));
+    options.warnings.all().iter().for_each(crate::terminal::warning);
     // JSON has them among the facts of the plan.
     if !explained.on_device && !args.json {
-        explained.plan.warnings.iter().for_each(|w| crate::terminal::warning(w));
+        explained.plan.warnings.iter().for_each(crate::terminal::warning);
     }
-    print_line(&if args.json { explained.json()?.to_string() } else { explained.text(verbose) })
+    print_line(&if args.json {
+        explained.json(flags::words)?.to_string()
+    } else {
+        explained.text(verbose).told(flags::words)
+    })
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
@@ -412,7 +417,7 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
     explained.plan = plan;
-    let told: String = explained.text(true).lines().map(|l| format!("// {l}\n")).collect();
+    let told: String = explained.text(true).told(flags::words).lines().map(|l| format!("// {l}\n")).collect();
     let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {

@@ -123,6 +123,9 @@ fn faults(folder: &Path, case: &Case) -> Vec<String> {
     for word in case.says.iter().filter(|w| !message.contains(w.as_str())) {
         faults.push(format!("'{word}' is not said"));
     }
+    if message.contains("\\u{fdd") || message.contains('\u{fdd0}') {
+        faults.push("an option is not put into words".into());
+    }
     if message.contains("panic") || message.contains("internal") {
         faults.push("it broke down".into());
     }

@@ -1,13 +1,15 @@
 //! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
 
 use crate::describe::Data;
+use crate::message::Message;
+use crate::opt::Opt;
 use crate::pair::named::{self, RowValues};
 use crate::problem::Problem;
 use crate::table::Table;
 use std::f64::consts::PI;
 
 /// What should be said about `problem` over `data` before it is answered.
-pub fn advice(problem: &Problem, data: &Data) -> Vec<String> {
+pub fn advice(problem: &Problem, data: &Data) -> Vec<Message> {
     let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else { return vec![] };
     let sides = [(&data.x, "X"), (data.other(), "Y")];
     let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
@@ -19,7 +21,7 @@ pub fn advice(problem: &Problem, data: &Data) -> Vec<String> {
         }
         _ => None,
     };
-    said.into_iter().collect()
+    said.into_iter().map(Message::from).collect()
 }
 
 /// The first number of `table` that `odd` says is one, with its row and column.
@@ -41,7 +43,8 @@ fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
     let (row, _, value) = first(table, |col, v| v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9))?;
     Some(format!(
         "'{metric}' takes latitude and longitude in radians, and {side} holds {value} (row {row}), which looks like degrees\n  \
-         try: --param unit=deg"
+         try: {}",
+        Opt::Param.to("unit=deg")
     ))
 }
 
@@ -67,12 +70,13 @@ mod tests {
             precision: None,
             nan: NanPolicy::Error,
         };
-        advice(&problem, &Data { x: table(x), y: y.map(table), weights: vec![] })
+        let said = advice(&problem, &Data { x: table(x), y: y.map(table), weights: vec![] });
+        said.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn rows_that_mean_something_else_are_told_of() {
-        assert!(said("haversine", None, [48.8, 2.3, 51.5, -0.1], None)[0].contains("unit=deg"));
+        assert!(said("haversine", None, [48.8, 2.3, 51.5, -0.1], None)[0].contains("params.unit = \"deg\""));
         assert!(
             said("haversine", None, [0.8, 2.3, 1.5, -3.1], Some([0.0, 1.0, 0.0, 100.0]))[0].contains("Y holds 100")
         );

@@ -1,6 +1,7 @@
 //! Memory is asked for before it is used: a [`Budget`] hands out [`Reservation`]s and refuses when it is spent.
 
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -94,7 +95,7 @@ impl Budget {
         let mut items = Vec::new();
         items.try_reserve_exact(len).map_err(|_| {
             Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
-                .remedy("close other programs or give a smaller --memory, so that the work streams")
+                .remedy(format!("close other programs or give a smaller {}, so that the work streams", Opt::Memory))
         })?;
         Ok(Reserved { items, _reservation: reservation })
     }
@@ -104,7 +105,7 @@ fn refusal(limit: u64, used: u64, bytes: u64, purpose: &str) -> Error {
     let needed = used.saturating_add(bytes);
     Error::resource(format!("{purpose} needs {} more than the {} in use", human_bytes(bytes), human_bytes(used)))
         .limit(format!("memory {}", human_bytes(limit)))
-        .remedy(format!("--memory {} or more", human_bytes_up(needed)))
+        .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(needed))))
 }
 
 impl Reservation {

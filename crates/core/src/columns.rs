@@ -1,6 +1,7 @@
 //! Columns as people write them: `price`, `3`, `0-63`, `first-last`, `gene*`, `!id`.
 
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use std::collections::{HashMap, HashSet};
 
 /// The numbers of the columns that `wanted` names, each once, in the order asked. `text` says which columns are text: patterns, ranges
@@ -36,14 +37,14 @@ pub fn expand(
             (found, false) => {
                 if found.iter().any(|at| picked.seen.contains(at)) {
                     let what = format!("column '{item}' is chosen twice");
-                    return Err(Error::request(what).remedy("name each column once in --columns"));
+                    return Err(Error::request(what).remedy(format!("name each column once in {}", Opt::Columns)));
                 }
                 picked.add(found.into_iter());
             }
         }
     }
     if picked.list.is_empty() {
-        return Err(Error::request("no column is chosen").remedy("name at least one in --columns"));
+        return Err(Error::request("no column is chosen").remedy(format!("name at least one in {}", Opt::Columns)));
     }
     Ok(picked.list)
 }
@@ -142,7 +143,7 @@ impl<'a> Columns<'a> {
         match near {
             Some(near) => Error::request(what).remedy(format!("'{near}', or some of {have}")),
             None => Error::request(what)
-                .remedy(format!("--columns with some of {have}; 0-3, 'a*' and '!a' are understood, too")),
+                .remedy(format!("{} with some of {have}; 0-3, 'a*' and '!a' are understood, too", Opt::Columns)),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::fold::rows::Along;
 use crate::fold::{Fold, RowFold};
 use crate::hash::Hash;
 use crate::meaning::{Asked, meaning};
+use crate::opt::Opt;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::{Prepared, Scope, parse};
@@ -122,6 +123,13 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     describe_until(problem, data, &|| false)
 }
 
+fn half_of_rows() -> Error {
+    let (ordered, square) = (Opt::Cells.to("ordered"), Opt::Cells.to("square"));
+    Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
+        .at(Opt::Cells)
+        .remedy(format!("{ordered} or {square}, or one run for each fold"))
+}
+
 /// As [`describe`]; what it does to whole tables ends where `stop` says so.
 ///
 /// # Errors
@@ -153,8 +161,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
     let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem, &folds) };
     if space.is_triangular() && rows {
-        let e = Error::request("quantiles of rows need all pairs of a row, half of them were asked for").at("--cells");
-        return Err(e.remedy("--cells ordered or square, or one run for each fold"));
+        return Err(half_of_rows());
     }
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
@@ -170,7 +177,9 @@ fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
                 let e = Error::request(
                     "weights belong to one row of a pair, and in half of the pairs no row is the second",
                 );
-                return Err(e.at("weights").remedy("cells = \"ordered\" visits both orders of every pair"));
+                return Err(e
+                    .at("weights")
+                    .remedy(format!("{} visits both orders of every pair", Opt::Cells.to("ordered"))));
             }
             Ok(Fold::Rows(RowFold { once: true, ..f }))
         }
@@ -198,7 +207,11 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
                 table.and_then(Table::names).map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
             let e =
                 Error::input(table.map_or("", |t| t.missing(col))).at(format!("{name}, row {row}, column {column}"));
-            return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
+            return Err(e.remedy(format!(
+                "{} leaves such pairs out, {} lets them through",
+                Opt::Nan.to("skip"),
+                Opt::Nan.to("propagate")
+            )));
         }
     }
     Ok(())
@@ -234,7 +247,11 @@ fn input_name(problem: &Problem) -> &str {
 fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
     let spec = &problem.pair;
     if spec.metric.is_some() && spec.formula.is_some() {
-        return Err(Error::request("a pair is a metric or a formula, here both").remedy("--metric or --pair"));
+        return Err(Error::request("a pair is a metric or a formula, here both").remedy(format!(
+            "{} or {}",
+            Opt::Metric,
+            Opt::Pair
+        )));
     }
     let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
     if spec.formula.is_some() || predicate_only {
@@ -259,8 +276,8 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'
     }
     if let Some(done) = changed {
         if problem.cell.is_some() {
-            let e = Error::request("this metric prepares whole rows, so no box is about what it compares").at("--box");
-            return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
+            let e = Error::request("this metric prepares whole rows, so no box is about what it compares").at(Opt::Box);
+            return Err(e.remedy(format!("leave out {}, or write the pair with 'x - y'", Opt::Box)));
         }
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
@@ -288,7 +305,7 @@ pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) ->
 /// `Request` for a cut-off that is no number above 0.
 pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     if near.is_nan() || near <= 0.0 {
-        return Err(Error::request(format!("a cut-off of {near}")).at("--cutoff").limit("a number above 0"));
+        return Err(Error::request(format!("a cut-off of {near}")).at(Opt::Cutoff).limit("a number above 0"));
     }
     let (x, y) = (formula.leaf(Node::Row(Side::X))?, formula.leaf(Node::Row(Side::Y))?);
     let gap = formula.binary(Binary::Sub, x, y)?;
@@ -305,15 +322,16 @@ pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) ->
     let Some(dims) = cell else { return Ok(()) };
     if data.x.cols() != dims {
         let what = format!("a box of {dims} dimensions over rows of {} components", data.x.cols());
-        return Err(Error::request(what)
-            .at("--box")
-            .remedy("pick the coordinates with --columns x,y,z; formulas may still read the others by name"));
+        return Err(Error::request(what).at(Opt::Box).remedy(format!(
+            "pick the coordinates with {}; formulas may still read the others by name",
+            Opt::Columns.like("x,y,z")
+        )));
     }
     let live = formula.live();
     let uses = formula.nodes().iter().zip(&live).any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
     if !uses {
-        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at("--box");
-        return Err(e.remedy("leave out --box, or write the pair with 'x - y'"));
+        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at(Opt::Box);
+        return Err(e.remedy(format!("leave out {}, or write the pair with 'x - y'", Opt::Box)));
     }
     Ok(())
 }
@@ -345,7 +363,8 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
             || (periodic && matches!(node, Node::DeltaAt(_)));
         if whole {
             let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
-            return Err(Error::input(what).remedy("pick the same columns of both with --columns, or name single ones"));
+            return Err(Error::input(what)
+                .remedy(format!("pick the same columns of both with {}, or name single ones", Opt::Columns)));
         }
     }
     Ok(())
@@ -357,7 +376,9 @@ fn space(problem: &Problem, folds: &[Fold], data: &Data, symmetric: bool, weighe
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Domain::Cross), true) => Domain::Cross,
         (Some(other), true) => {
-            return Err(Error::request(format!("{other:?} is for one input, here are two")).remedy("cells = \"cross\""));
+            return Err(
+                Error::request(format!("{other:?} is for one input, here are two")).remedy(Opt::Cells.to("cross"))
+            );
         }
         (Some(Domain::Cross), false) => Domain::Square,
         (Some(given), false) => given,
@@ -368,12 +389,12 @@ fn space(problem: &Problem, folds: &[Fold], data: &Data, symmetric: bool, weighe
         let e = Error::input("expected a weight for every row where half of the cells stand for all, got NaN");
         return Err(e
             .at("weights")
-            .remedy("leave out these rows, or visit all cells: cells = \"ordered\" (--ordered)"));
+            .remedy(format!("leave out these rows, or visit all cells: {}", Opt::Cells.to("ordered"))));
     }
     if half && !symmetric {
         let e =
             Error::request("the value changes when x and y change places, so half of the cells do not stand for all");
-        return Err(e.remedy("visit all of them: cells = \"ordered\" (--ordered)"));
+        return Err(e.remedy(format!("visit all of them: {}", Opt::Cells.to("ordered"))));
     }
     let condensed = folds.iter().filter_map(Fold::dense).any(|dense| dense.condensed);
     if condensed && cells != Domain::Triangle {

@@ -1,5 +1,6 @@
 //! The one error type of zipfold: who must act, what went wrong, where, the limit and the remedy.
 
+use crate::message::{Message, Wording, keys};
 use crate::shown::{short, shown, shown_lines};
 use std::fmt;
 
@@ -39,10 +40,10 @@ pub struct Error(Box<Parts>);
 #[derive(Clone, Debug)]
 struct Parts {
     blame: Blame,
-    what: String,
-    place: Option<String>,
-    limit: Option<String>,
-    remedy: Option<String>,
+    what: Message,
+    place: Option<Message>,
+    limit: Option<Message>,
+    remedy: Option<Message>,
     span: Option<Span>,
 }
 
@@ -61,46 +62,46 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full stop).
-    pub fn new(blame: Blame, what: impl Into<String>) -> Self {
+    pub fn new(blame: Blame, what: impl Into<Message>) -> Self {
         Error(Box::new(Parts { blame, what: what.into(), place: None, limit: None, remedy: None, span: None }))
     }
     /// The data are wrong.
-    pub fn input(what: impl Into<String>) -> Self {
+    pub fn input(what: impl Into<Message>) -> Self {
         Self::new(Blame::Input, what)
     }
     /// The request is wrong.
-    pub fn request(what: impl Into<String>) -> Self {
+    pub fn request(what: impl Into<Message>) -> Self {
         Self::new(Blame::Request, what)
     }
     /// The machine has too little of something.
-    pub fn resource(what: impl Into<String>) -> Self {
+    pub fn resource(what: impl Into<Message>) -> Self {
         Self::new(Blame::Resource, what)
     }
     /// A device is missing or failed.
-    pub fn device(what: impl Into<String>) -> Self {
+    pub fn device(what: impl Into<Message>) -> Self {
         Self::new(Blame::Device, what)
     }
     /// A defect of zipfold itself.
-    pub fn internal(what: impl Into<String>) -> Self {
+    pub fn internal(what: impl Into<Message>) -> Self {
         Self::new(Blame::Internal, what)
     }
     /// Says where: a file with line or byte, an option, a row and column.
-    pub fn at(mut self, place: impl Into<String>) -> Self {
+    pub fn at(mut self, place: impl Into<Message>) -> Self {
         self.0.place = Some(place.into());
         self
     }
     /// Says where, unless a place is known already (outer layers know less).
-    pub fn at_least(mut self, place: impl Into<String>) -> Self {
+    pub fn at_least(mut self, place: impl Into<Message>) -> Self {
         self.0.place.get_or_insert_with(|| place.into());
         self
     }
     /// Says the limit that was exceeded.
-    pub fn limit(mut self, limit: impl Into<String>) -> Self {
+    pub fn limit(mut self, limit: impl Into<Message>) -> Self {
         self.0.limit = Some(limit.into());
         self
     }
     /// Says what to do about it.
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn remedy(mut self, remedy: impl Into<Message>) -> Self {
         self.0.remedy = Some(remedy.into());
         self
     }
@@ -114,20 +115,42 @@ impl Error {
         self.0.blame
     }
     /// What happened.
-    pub fn what(&self) -> &str {
+    pub fn what(&self) -> &Message {
         &self.0.what
     }
     /// Where it happened, if known.
-    pub fn place(&self) -> Option<&str> {
-        self.0.place.as_deref()
+    pub fn place(&self) -> Option<&Message> {
+        self.0.place.as_ref()
     }
     /// The remedy, if there is one.
-    pub fn remedy_text(&self) -> Option<&str> {
-        self.0.remedy.as_deref()
+    pub fn remedy_text(&self) -> Option<&Message> {
+        self.0.remedy.as_ref()
     }
     /// The text to underline, if there is one.
     pub fn span_ref(&self) -> Option<&Span> {
         self.0.span.as_ref()
+    }
+    /// All of it, options in the words of `wording`. What comes from files and requests is cleaned here, and only here: no control
+    /// characters, no endless words.
+    pub fn told(&self, wording: Wording) -> String {
+        let p = &self.0;
+        let said = |message: &Message| part(message, wording, false);
+        let mut out = p.place.as_ref().map_or_else(String::new, |place| format!("{}: ", said(place)));
+        // The logs of compilers have lines.
+        out += &part(&p.what, wording, matches!(p.blame, Blame::Device | Blame::Internal));
+        if let Some(limit) = &p.limit {
+            out += &format!(" (limit: {})", said(limit));
+        }
+        if let Some(span) = &p.span {
+            out += &format!("\n{}", caret(span));
+        }
+        if let Some(remedy) = &p.remedy {
+            out += &format!("\n  try: {}", said(remedy));
+        }
+        if p.blame == Blame::Internal {
+            out += "\n  this is a defect of zipfold: please report it with the command that led here";
+        }
+        out
     }
     /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed cannot happen, 130 when
     /// interrupted, else 1.
@@ -144,34 +167,16 @@ impl Error {
 /// Characters of one part of a message that are shown: what is longer lists more than anybody reads.
 const LONGEST_PART: usize = 4000;
 
-/// What comes from files and requests is cleaned here, and only here: no control characters, no endless words.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let p = &self.0;
-        if let Some(place) = &p.place {
-            write!(f, "{}: ", part(place, false))?;
-        }
-        // The logs of compilers have lines.
-        write!(f, "{}", part(&p.what, matches!(p.blame, Blame::Device | Blame::Internal)))?;
-        if let Some(limit) = &p.limit {
-            write!(f, " (limit: {})", part(limit, false))?;
-        }
-        if let Some(span) = &p.span {
-            write!(f, "\n{}", caret(span))?;
-        }
-        if let Some(remedy) = &p.remedy {
-            write!(f, "\n  try: {}", part(remedy, false))?;
-        }
-        if p.blame == Blame::Internal {
-            write!(f, "\n  this is a defect of zipfold: please report it with the command that led here")?;
-        }
-        Ok(())
+        f.write_str(&self.told(keys))
     }
 }
 
 /// One part of a message, cleaned and cut.
-fn part(text: &str, lines: bool) -> String {
-    let text = if lines { shown_lines(text) } else { shown(text) };
+fn part(message: &Message, wording: Wording, lines: bool) -> String {
+    let text = message.told(wording);
+    let text = if lines { shown_lines(&text) } else { shown(&text) };
     match text.char_indices().nth(LONGEST_PART) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text,
@@ -221,7 +226,7 @@ mod tests {
         let e = Error::input(format!("column '{hostile}' is not a number"))
             .at(format!("{hostile}, line 3"))
             .limit(hostile.clone())
-            .remedy(format!("--columns {hostile},{hostile}"))
+            .remedy(crate::Opt::Columns.to(format!("{hostile},{hostile}")))
             .span(format!("one\n\tbad = {hostile}\nthree"), 6..9);
         let text = e.to_string();
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");

@@ -5,6 +5,7 @@ use crate::describe::{Data, Job, describe};
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Closed, Extremes, Fold, RowFold, RowOp, State};
+use crate::opt::Opt;
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 
 /// The axes of a problem that have no range.
@@ -135,7 +136,8 @@ fn place(roots: &mut Vec<usize>, root: usize) -> usize {
 /// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open bins end right above the
 /// largest value.
 fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
-    let refused = |what: String| Error::request(what).at("--range").remedy("give one: --range LO HI");
+    let refused =
+        |what: String| Error::request(what).at(Opt::Range).remedy(format!("give one: {}", Opt::Range.like("LO HI")));
     if lo > hi || lo.is_nan() || hi.is_nan() {
         return Err(refused("no finite range for bins: there is no value".into()));
     }

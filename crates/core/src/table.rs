@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Reserved};
 use crate::error::{Error, Result};
 use crate::labels::{Labels, Words};
+use crate::opt::Opt;
 use crate::shown::short;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -395,11 +396,12 @@ pub fn find_columns(wanted: &[String], names: Option<&[String]>, count: usize) -
         let by_number = || column.parse::<usize>().ok().filter(|at| *at < count);
         let at = by_name.get(column.as_str()).copied().or_else(by_number).ok_or_else(|| {
             let have = these(names, count);
-            Error::request(format!("there is no column '{column}'")).remedy(format!("--columns with some of {have}"))
+            Error::request(format!("there is no column '{column}'"))
+                .remedy(format!("{} with some of {have}", Opt::Columns))
         })?;
         if !seen.insert(at) {
             let what = format!("column '{column}' is chosen twice");
-            return Err(Error::request(what).remedy("name each column once in --columns"));
+            return Err(Error::request(what).remedy(format!("name each column once in {}", Opt::Columns)));
         }
         out.push(at);
     }

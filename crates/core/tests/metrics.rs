@@ -288,7 +288,7 @@ fn wrong_options_are_refused() {
         assert!((find(name).unwrap().formula)(&mut Formula::new(), &params, Some(3)).is_err(), "{name} {params:?}");
     }
     let e = require("euclidian", &Params::new()).unwrap_err();
-    assert_eq!(e.remedy_text(), Some("'euclidean'"));
+    assert_eq!(e.remedy_text().map(ToString::to_string).as_deref(), Some("'euclidean'"));
     assert!(require("euclidean", &number).unwrap_err().to_string().contains("'quux'"));
 }
 
@@ -593,11 +593,16 @@ fn errors_point_at_their_place() {
 
 #[test]
 fn unknown_names_get_suggestions() {
-    assert_eq!(refused("summ(x - y)").remedy_text(), Some("'sum'"));
-    assert_eq!(refused("ep + sum(x)").remedy_text(), Some("give it a value: --param ep=VALUE"));
-    assert_eq!(refused("cosin(x, y)").remedy_text(), Some("'cosine'"));
-    assert!(refused("mahalanobis(x, y)").remedy_text().is_some_and(|r| r.contains("--metric")));
-    assert!(refused("euclidean(y, x)").what().contains("'euclidean(x, y)'"));
+    assert_eq!(refused("summ(x - y)").remedy_text().map(ToString::to_string).as_deref(), Some("'sum'"));
+    assert_eq!(
+        refused("ep + sum(x)").remedy_text().map(ToString::to_string).as_deref(),
+        Some("give it a value: params.ep = VALUE")
+    );
+    assert_eq!(refused("cosin(x, y)").remedy_text().map(ToString::to_string).as_deref(), Some("'cosine'"));
+    assert!(
+        refused("mahalanobis(x, y)").remedy_text().is_some_and(|r| r.to_string().contains("metric = \"mahalanobis\""))
+    );
+    assert!(refused("euclidean(y, x)").what().to_string().contains("'euclidean(x, y)'"));
 }
 
 #[test]
@@ -607,12 +612,12 @@ fn depth_and_length_have_limits() {
     for deep in
         [nested(101), nested(20_000), "-".repeat(5000) + "1", "not ".repeat(5000) + "x", "2^".repeat(5000) + "2"]
     {
-        assert!(refused(&deep).what().contains("deep"), "{}", &deep[..20]);
+        assert!(refused(&deep).what().to_string().contains("deep"), "{}", &deep[..20]);
     }
     let long = "1 + ".repeat(20_000) + "1";
-    assert!(refused(&long).what().contains("too long"));
+    assert!(refused(&long).what().to_string().contains("too long"));
     let many = (0..5000).map(|k| format!("x[0] * {k}.5")).collect::<Vec<_>>().join(" + ");
-    assert!(refused(&many[..60_000]).what().contains("too long"));
+    assert!(refused(&many[..60_000]).what().to_string().contains("too long"));
 }
 
 #[test]
@@ -623,17 +628,17 @@ fn vectors_and_scalars_mix() {
     assert_eq!(at("count(x > y)"), 2.0);
     assert_eq!(at("sum(if(x > 3, x, 0))"), 4.0);
     assert_eq!(at("sum((x != 0) * (y != 0))"), 2.0);
-    assert!(refused("sum(3)").what().contains("one number per component"));
-    assert!(refused("count(x)").what().contains("truth values"));
-    assert!(refused("any(x)").what().contains("truth values"));
-    assert!(refused("not x").what().contains("truth value"));
-    assert!(refused("sum(vec(x[0], y[0]))").what().contains("component"));
+    assert!(refused("sum(3)").what().to_string().contains("one number per component"));
+    assert!(refused("count(x)").what().to_string().contains("truth values"));
+    assert!(refused("any(x)").what().to_string().contains("truth values"));
+    assert!(refused("not x").what().to_string().contains("truth value"));
+    assert!(refused("sum(vec(x[0], y[0]))").what().to_string().contains("component"));
 }
 
 #[test]
 fn comparisons_do_not_chain() {
     for text in ["1 < sum(x) < 2", "x[0] == y[0] == 1", "0 <= x[0] < 1"] {
-        assert!(refused(text).remedy_text().is_some_and(|r| r.contains("do not chain")), "{text}");
+        assert!(refused(text).remedy_text().is_some_and(|r| r.to_string().contains("do not chain")), "{text}");
     }
     assert_eq!(evaluate("sqrt(sum((x - y)^2)) <= 5", &[3.0, 4.0], &[0.0, 0.0]), 1.0);
     assert_eq!(evaluate("5 > sqrt(sum((x - y)^2))", &[3.0, 4.0], &[0.0, 0.0]), 0.0);

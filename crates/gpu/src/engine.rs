@@ -9,7 +9,7 @@ use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
 use std::ops::Range;
 use std::sync::Mutex;
 use zipfold_core::fold::{BLOCK, Value};
-use zipfold_core::{Blame, Error, Job, Precision, Result};
+use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
 use zipfold_plan::device::{Facts, OnDevice, Runtime, Work};
 use zipfold_plan::executor::{self, Executor, Folded, Nowhere, Sink, Stop};
@@ -98,7 +98,7 @@ impl<'j> Engine<'j> {
         if job.space.n.max(job.space.m) >= 1 << 31 {
             let e =
                 Error::request(format!("{} rows", job.space.n.max(job.space.m))).limit("2147483647 rows on a device");
-            return Err(e.remedy("--device cpu, or smaller shares of the rows"));
+            return Err(e.remedy(format!("{}, or smaller shares of the rows", Opt::Device.to("cpu"))));
         }
         let Some(OnDevice { rows, work }) = &plan.device else {
             return Err(Error::internal("a plan for the host on a device"));
@@ -270,7 +270,7 @@ pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
         return Ok(());
     }
     let e = Error::device(format!("{} ({}) computes in single precision only", facts.id(), facts.name));
-    Err(e.at("--device").remedy("--precision f32 for a matrix, or --device cpu"))
+    Err(e.at(Opt::Device).remedy(format!("{} for a matrix, or {}", Opt::Precision.to("f32"), Opt::Device.to("cpu"))))
 }
 
 /// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and sources. Needs no device.

@@ -3,7 +3,7 @@
 
 use crate::emit::header;
 use crate::runtime::{Arg, Device, Grid};
-use zipfold_core::{Error, Result, Table};
+use zipfold_core::{Error, Opt, Result, Table};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -16,8 +16,8 @@ const AT_A_TIME: usize = 256 << 20;
 fn without_directives(function: &str) -> Result<()> {
     let Some(found) = ["#", "%:", "??="].iter().find_map(|mark| function.find(mark)) else { return Ok(()) };
     let line = 1 + function[..found].matches('\n').count();
-    let e =
-        Error::request("expected plain C, got a line for the preprocessor").at(format!("--pair-source, line {line}"));
+    let e = Error::request("expected plain C, got a line for the preprocessor")
+        .at(format!("{}, line {line}", Opt::PairSource));
     Err(e.remedy("write constants and helpers as 'static' functions, without #include and #define"))
 }
 
@@ -39,6 +39,24 @@ pub fn source(device: &Device, function: &str, cols: [usize; 2]) -> String {
     format!("{}\n#line 1 \"pair source\"\n{function}\n{kernel}", header(device.facts.runtime))
 }
 
+fn too_wide(components: usize) -> Error {
+    Error::request(format!("rows of {components} components for a pair source"))
+        .at(Opt::PairSource)
+        .limit(format!("{MOST} components"))
+        .remedy(format!("write the pair as a formula: {}", Opt::Pair))
+}
+
+/// What a compiler says of the kernel, as an error of the pair source.
+fn of_source(e: Error) -> Error {
+    let what = e.what().marked();
+    if !what.contains("a generated kernel") {
+        return e;
+    }
+    Error::request(what.replace("a generated kernel", "the pair source"))
+        .at(Opt::PairSource)
+        .remedy("define 'double pair(const double *x, const double *y, int d)' in plain C")
+}
+
 /// The matrix of `function` over all rows of `x` and `y`, row-major, handed to `put` some rows at a time.
 ///
 /// # Errors
@@ -56,17 +74,11 @@ pub fn matrix(
     }
     let widest = x.cols().max(y.cols());
     if widest > MOST || n.max(m) >= 1 << 31 {
-        let e = Error::request(format!("rows of {widest} components for a pair source")).at("--pair-source");
-        return Err(e.limit(format!("{MOST} components")).remedy("write the pair as a formula: --pair"));
+        return Err(too_wide(widest));
     }
     without_directives(function)?;
-    let kernels = device.compile(&source(device, function, [x.cols(), y.cols()]), &["zf_skeleton"]).map_err(|e| {
-        if !e.what().contains("a generated kernel") {
-            return e;
-        }
-        let remedy = "define 'double pair(const double *x, const double *y, int d)' in plain C";
-        Error::request(e.what().replace("a generated kernel", "the pair source")).at("--pair-source").remedy(remedy)
-    })?;
+    let kernels =
+        device.compile(&source(device, function, [x.cols(), y.cols()]), &["zf_skeleton"]).map_err(of_source)?;
     let flat = |t: &Table| t.elements().every(1);
     let (dx, dy) = (device.upload(&flat(x))?, device.upload(&flat(y))?);
     let step = (AT_A_TIME / (m * 8)).clamp(1, n);

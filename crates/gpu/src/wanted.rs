@@ -1,7 +1,7 @@
 //! Which device is wanted: `cpu`, `auto`, `cuda[:i]`, `opencl[:i]`.
 
 use crate::runtime::{Device, cuda, opencl};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
 /// The value of `--device`.
@@ -31,8 +31,11 @@ impl Wanted {
             ("cuda", Some(i)) => Ok(Wanted::Device(Runtime::Cuda, i)),
             ("opencl", Some(i)) => Ok(Wanted::Device(Runtime::OpenCl, i)),
             _ => {
-                let e = Error::request(format!("'{text}' names no device")).at("--device");
-                Err(e.remedy("auto, cpu, cuda, cuda:1, opencl or opencl:1; `zipfold devices` lists those there are"))
+                let e = Error::request(format!("'{text}' names no device")).at(Opt::Device);
+                Err(e.remedy(format!(
+                    "auto, cpu, cuda, cuda:1, opencl or opencl:1; {} lists those there are",
+                    Opt::Devices
+                )))
             }
         }
     }
@@ -57,9 +60,9 @@ pub fn open(runtime: Runtime, index: usize) -> Result<Device> {
     let have = list(runtime)?;
     if index >= have.len() {
         let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
-        let e = Error::device(format!("there is no device {}:{index}", runtime.name())).at("--device");
+        let e = Error::device(format!("there is no device {}:{index}", runtime.name())).at(Opt::Device);
         let e = e.limit(format!("{} device(s)", have.len()));
-        return Err(e.remedy(if names.is_empty() { "--device cpu".into() } else { names.join(", ") }));
+        return Err(e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") }));
     }
     Device::open(runtime, index)
 }

@@ -15,7 +15,7 @@ fn a_device_that_does_not_exist_is_named_with_those_that_do() {
                 assert!(text.contains(&format!("{}:99", runtime.name())), "{text}");
                 assert!(found.iter().all(|f| text.contains(&f.id())), "{text}");
             }
-            Err(_) => assert!(text.contains("--device cpu"), "{text}"),
+            Err(_) => assert!(text.contains("device = \"cpu\""), "{text}"),
         }
     }
 }
@@ -28,7 +28,10 @@ fn a_missing_run_time_compiler_is_named_with_its_remedy() {
         let e = nvrtc::compile("", 90).unwrap_err();
         assert_eq!(e.blame(), Blame::Device);
         let text = e.to_string();
-        assert!(text.contains("libnvrtc") && text.contains("nvidia-cuda-nvrtc") && text.contains("--device"), "{text}");
+        assert!(
+            text.contains("libnvrtc") && text.contains("nvidia-cuda-nvrtc") && text.contains("device = \"opencl\""),
+            "{text}"
+        );
         return;
     }
     // An NVRTC that is installed in the system cannot be hidden.
@@ -50,6 +53,9 @@ fn a_driver_that_is_too_old_is_named_with_the_oldest_that_will_do() {
     let e = supported(11080).unwrap_err();
     assert_eq!(e.blame(), Blame::Device);
     let text = e.to_string();
-    assert!(text.contains("CUDA 11.8") && text.contains("12.0 or newer") && text.contains("--device cpu"), "{text}");
+    assert!(
+        text.contains("CUDA 11.8") && text.contains("12.0 or newer") && text.contains("device = \"cpu\""),
+        "{text}"
+    );
     assert_eq!(supported(12000).unwrap(), 12000);
 }

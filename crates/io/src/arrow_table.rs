@@ -16,7 +16,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::{Block, CompressionType, RecordBatch as RawBatch};
 use arrow_schema::{DataType, Schema};
-use zipfold_core::{Budget, Buffer, Elements, Error, Reservation, Result, Table};
+use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Reservation, Result, Table};
 
 /// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one length gives as many
 /// components; columns of text (or those that the options call `ids`) are kept as words. Columns that are all single precision give f32, else f64.
@@ -90,9 +90,9 @@ pub(crate) fn chosen(
         return Ok((picked, ids));
     }
     match (picked.is_empty() && !names.is_empty(), columns) {
-        (true, Some(_)) => {
-            Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"))
-        }
+        (true, Some(_)) => Err(Error::request("no column is chosen")
+            .at(source.name())
+            .remedy(format!("name at least one in {}", Opt::Columns))),
         (true, None) => {
             let e = Error::input("no column holds numbers, only words").at(source.name());
             Err(e.remedy("give at least one column of numbers"))
@@ -273,7 +273,10 @@ impl Reading<'_> {
     fn ragged(&self, name: &str, row: usize, width: usize, first: usize) -> Error {
         let what = format!("a list of {width} numbers in column '{name}', those before have {first}");
         let e = Error::input(what).at(format!("{}, row {} of the data or below", self.source.name(), row + 1));
-        e.remedy(format!("lists of one length in every row, or --columns '!{name}' to leave the column out"))
+        e.remedy(format!(
+            "lists of one length in every row, or {} to leave the column out",
+            Opt::Columns.to(format!("!{name}"))
+        ))
     }
 
     /// Numbers a row, and all numbers of one column; the rows of lists stand one after another.
@@ -310,7 +313,7 @@ impl Reading<'_> {
         };
         if width == 0 && !array.is_empty() {
             let e = Error::input("the lists are empty").at(format!("{}, column '{name}'", self.source.name()));
-            return Err(e.remedy(format!("--columns '!{name}' to leave the column out")));
+            return Err(e.remedy(format!("{} to leave the column out", Opt::Columns.to(format!("!{name}")))));
         }
         Ok((width, numbers(self.source, &child).map_err(place)?))
     }

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// How an output treats what is there already, and how long it waits for the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,7 +147,11 @@ pub(crate) fn keep_rights(file: &File, target: &Path) {
 
 /// The refusal to replace `path`.
 pub(crate) fn exists(path: &str) -> Error {
-    Error::request("exists already").at(path).remedy("--force to replace it, or another name with -o")
+    Error::request("exists already").at(path).remedy(format!(
+        "{} to replace it, or another name with {}",
+        Opt::Force,
+        Opt::Output
+    ))
 }
 
 /// The file behind a symbolic link, so that replacing it keeps the link.
@@ -182,7 +186,7 @@ pub(crate) fn publish(partial: &Path, target: &Path, name: &str, options: Output
 pub(crate) fn no_file(name: &str) -> Error {
     Error::request("is a pipe, a device or a folder, which a file cannot replace")
         .at(name)
-        .remedy("another name with -o")
+        .remedy(format!("another name with {}", Opt::Output))
 }
 
 fn sync_folder(target: &Path) -> io::Result<()> {

@@ -4,9 +4,8 @@ use crate::guard::Source;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
-use zipfold_core::error::quoted;
 use zipfold_core::shown::short;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 thread_local! {
     /// Whether a foreign decoder runs on this thread, whose panics are damage of a file and nobody's business.
@@ -48,5 +47,5 @@ pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str) -> Error {
     let column = short(column, 80);
     Error::input(format!("column '{column}' holds {kind}, not numbers"))
         .at(source.name())
-        .remedy(format!("--columns {} to leave it out, or convert it to numbers", quoted(&format!("!{column}"))))
+        .remedy(format!("{} to leave it out, or convert it to numbers", Opt::Columns.to(format!("!{column}"))))
 }

@@ -50,7 +50,7 @@ pub fn read_evidence(path: &Path, network: &Network, budget: &Budget) -> Result<
 /// Names the file before the place within it.
 fn inside(error: Error, path: &Path) -> Error {
     let place = match error.place() {
-        Some(place) => format!("{}, {place}", path.display()),
+        Some(place) => format!("{}, {}", path.display(), place.marked()),
         None => path.display().to_string(),
     };
     error.at(place)

@@ -5,7 +5,7 @@ use crate::npy_header::{Header, Kind, header_bytes};
 use half::f16;
 use std::io::{self, Read, Write};
 use zipfold_core::budget::Reserved;
-use zipfold_core::{Budget, Elements, Error, Result, Table};
+use zipfold_core::{Budget, Elements, Error, Opt, Result, Table};
 
 /// Integers beyond this are not all numbers of f64.
 const EXACT: u64 = 1 << 53;
@@ -219,7 +219,7 @@ pub(crate) fn exact_u64(value: u64) -> Result<f64> {
 pub(crate) fn too_large(value: &str) -> Error {
     Error::input(format!("the integer {value} is no exact 64-bit float"))
         .limit("2^53 in magnitude")
-        .remedy("subtract an offset, or leave the column out with --columns")
+        .remedy(format!("subtract an offset, or leave the column out with {}", Opt::Columns))
 }
 
 /// A number type that NPY files hold and zipfold writes.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// What stands behind the elements until they are complete, before the number of the run.
 const MAGIC: &[u8; 16] = b"zipfold unfinish";
@@ -178,7 +178,7 @@ impl NpyFile {
             format!("the unfinished output is not an array of type {} and shape {}", self.descr, show_shape(shape));
         Err(Error::request(what)
             .at(self.partial.to_string_lossy())
-            .remedy("run the same command as before, or start again without --resume"))
+            .remedy(format!("run the same command as before, or start again without {}", Opt::Resume)))
     }
     /// The number of the run that the file belongs to, where it still says so.
     pub fn run(&self) -> Option<u128> {
@@ -265,7 +265,9 @@ impl Drop for NpyFile {
 
 /// `d.npy` is written as `d.npy.zipfold-partial`, under the same name in every run, so that it can be resumed.
 fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
-    let last = target.file_name().ok_or_else(|| Error::request("is no file name").at(name).remedy("-o FILE.npy"))?;
+    let last = target
+        .file_name()
+        .ok_or_else(|| Error::request("is no file name").at(name).remedy(Opt::Output.like("FILE.npy")))?;
     let mut last = last.to_os_string();
     last.push(".zipfold-partial");
     Ok(target.with_file_name(last))

@@ -8,7 +8,7 @@ pub use crate::read_options::{Format, ReadOptions};
 use crate::select::select;
 use crate::xyz::read_xyz;
 use std::path::Path;
-use zipfold_core::{Budget, Error, Result, Table};
+use zipfold_core::{Budget, Error, Opt, Result, Table};
 
 /// Suffixes and their formats; `.gz` or `.xz` may follow those of text.
 pub const SUFFIXES: &[(&str, Format)] = &[
@@ -70,7 +70,9 @@ pub fn read_source(
         Format::Arrow => return arrow(source, options, budget),
     };
     if columns.is_some_and(<[String]>::is_empty) {
-        return Err(Error::request("no column is chosen").at(source.name()).remedy("name at least one in --columns"));
+        return Err(Error::request("no column is chosen")
+            .at(source.name())
+            .remedy(format!("name at least one in {}", Opt::Columns)));
     }
     read_csv(source, separator, options, budget)
 }

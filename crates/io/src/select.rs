@@ -1,7 +1,7 @@
 //! The chosen columns of a table, copied within the budget.
 
 use zipfold_core::columns::expand;
-use zipfold_core::{Budget, Error, Result, Table};
+use zipfold_core::{Budget, Error, Opt, Result, Table};
 
 /// Only the `wanted` columns of `table`, in their order; all of them when nothing is chosen.
 pub(crate) fn select(table: Table, wanted: Option<&[String]>, name: &str, budget: &Budget) -> Result<Table> {
@@ -13,7 +13,7 @@ pub(crate) fn select(table: Table, wanted: Option<&[String]>, name: &str, budget
 /// The numbers of the `wanted` columns, each once.
 pub(crate) fn pick(wanted: &[String], names: Option<&[String]>, count: usize) -> Result<Vec<usize>> {
     if wanted.is_empty() {
-        return Err(Error::request("no column is chosen").remedy("name at least one in --columns"));
+        return Err(Error::request("no column is chosen").remedy(format!("name at least one in {}", Opt::Columns)));
     }
     expand(wanted, names, count, &|_| false)
 }

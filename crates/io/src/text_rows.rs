@@ -7,10 +7,9 @@ use crate::read_options::ReadOptions;
 use crate::words::WordColumn;
 use zipfold_core::budget::Tab;
 use zipfold_core::columns::expand;
-use zipfold_core::error::quoted;
 use zipfold_core::shown::short;
 use zipfold_core::table::find_columns;
-use zipfold_core::{Budget, Buffer, Elements, Error, Result, Table};
+use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Result, Table};
 
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
 pub(crate) const MOST_COLUMNS: usize = 1 << 22;
@@ -250,7 +249,9 @@ impl<'a> TextRows<'a> {
         let name = self.plain_name(column);
         let what = format!("'{}' is a number, and the column began with words", show(cell));
         Error::input(what).at(self.cell_place(line, column)).remedy(format!(
-            "--id {name} keeps the column as words, --columns '!{name}' leaves it out; or correct the cells"
+            "{} keeps the column as words, {} leaves it out; or correct the cells",
+            Opt::Ids.to(&name),
+            Opt::Columns.to(format!("!{name}"))
         ))
     }
 
@@ -278,7 +279,7 @@ impl<'a> TextRows<'a> {
     fn column_name(&self, column: usize) -> String {
         match self.names.as_ref().and_then(|n| n.get(column)) {
             Some(name) => format!("'{}'", short(name, 80)),
-            None => format!("{} (number {column} to --columns)", column + 1),
+            None => format!("{} (number {column} to {})", column + 1, Opt::Columns),
         }
     }
     fn plain_name(&self, column: usize) -> String {
@@ -290,8 +291,8 @@ impl<'a> TextRows<'a> {
         let remedy = match others {
             false => "correct the cell, or leave it empty where the value is missing".to_owned(),
             true => format!(
-                "--columns {} to leave this column out, or correct the cell",
-                quoted(&format!("!{}", self.plain_name(column)))
+                "{} to leave this column out, or correct the cell",
+                Opt::Columns.to(format!("!{}", self.plain_name(column)))
             ),
         };
         Error::input(format!("'{}' is not a number", show(cell))).at(self.cell_place(line, column)).remedy(remedy)

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// Attempts at a name that others use at the same time.
 const ATTEMPTS: usize = 100;
@@ -113,7 +113,7 @@ pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return Err(Error::request("there is no unfinished output to resume")
                 .at(path.to_string_lossy())
-                .remedy("run it without --resume"));
+                .remedy(format!("run it without {}", Opt::Resume)));
         }
         Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => return Err(not_ours(path)),
         Err(e) => return Err(folder_error(name, &e)),
@@ -145,7 +145,7 @@ fn our_owner(path: &Path, name: &str) -> Result<u32> {
 /// Those of the folder.
 pub(crate) fn temporary(target: &Path, name: &str) -> Result<(File, PathBuf)> {
     if target.file_name().is_none() {
-        return Err(Error::request("is no file name").at(name).remedy("-o FILE"));
+        return Err(Error::request("is no file name").at(name).remedy(Opt::Output.like("FILE")));
     }
     sweep(target);
     for at in 0..SLOTS * ATTEMPTS {
@@ -187,11 +187,13 @@ pub fn remove_left(path: &Path) {
 }
 
 fn another_run(name: &str) -> Error {
-    Error::request("another run is writing this output").at(name).remedy("wait for it, or another name with -o")
+    Error::request("another run is writing this output")
+        .at(name)
+        .remedy(format!("wait for it, or another name with {}", Opt::Output))
 }
 
 fn not_ours(path: &Path) -> Error {
     Error::request("this is not what a run of ours left: a link, no plain file, or another owner's")
         .at(path.to_string_lossy())
-        .remedy("look at it and remove it, or another name with -o")
+        .remedy(format!("look at it and remove it, or another name with {}", Opt::Output))
 }

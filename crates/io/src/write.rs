@@ -6,7 +6,7 @@ use crate::csv_write::{write_csv, write_csv_rows};
 use crate::npy::{NpyElement, write_npy};
 use crate::npz::NpzWriter;
 use crate::read::{is_packed, suffix};
-use zipfold_core::{Error, Result, Words};
+use zipfold_core::{Error, Opt, Result, Words};
 
 /// Writes named columns of one length to `path`: .csv, .tsv, .parquet, .npz (an array each), or CSV to `-`.
 /// `comments` go into `#` lines of text and the metadata of Parquet.
@@ -59,7 +59,10 @@ pub fn write_array(path: &str, shape: &[usize], data: Column<'_>, options: Outpu
         [_, cols] => *cols,
         _ => {
             let what = format!("text has no form for {} dimensions", shape.len());
-            return Err(Error::request(what).at(path).limit("1 or 2 dimensions").remedy("-o with .npy"));
+            return Err(Error::request(what)
+                .at(path)
+                .limit("1 or 2 dimensions")
+                .remedy(format!("{} with .npy", Opt::Output)));
         }
     };
     write_csv_rows(Output::create(path, options)?, separator, cols, data)
@@ -95,7 +98,10 @@ fn add(archive: &mut NpzWriter, name: &str, shape: &[usize], column: Column<'_>)
         Column::I64(items) => archive.add(name, shape, items),
         Column::F64(items) => archive.add(name, shape, items),
         Column::F32(items) => archive.add(name, shape, items),
-        Column::Words(..) => Err(Error::request("an archive of arrays holds no words").remedy("-o with .csv or .tsv")),
+        Column::Words(..) => {
+            Err(Error::request("an archive of arrays holds no words")
+                .remedy(format!("{} with .csv or .tsv", Opt::Output)))
+        }
     }
 }
 
@@ -105,7 +111,9 @@ fn write_array_npy(path: &str, shape: &[usize], data: Column<'_>, options: Outpu
         Column::I64(items) => npy(path, shape, items, options),
         Column::F64(items) => npy(path, shape, items, options),
         Column::F32(items) => npy(path, shape, items, options),
-        Column::Words(..) => Err(Error::request("an array holds no words").at(path).remedy("-o with .csv or .tsv")),
+        Column::Words(..) => {
+            Err(Error::request("an array holds no words").at(path).remedy(format!("{} with .csv or .tsv", Opt::Output)))
+        }
     }
 }
 
@@ -124,5 +132,5 @@ fn unknown(path: &str, suffixes: &str) -> Error {
     Error::request("this result cannot be written to a file of this suffix")
         .at(path)
         .limit(suffixes)
-        .remedy("-o with one of these suffixes")
+        .remedy(format!("{} with one of these suffixes", Opt::Output))
 }

@@ -11,7 +11,7 @@ use crate::strategy::Strategy;
 use crate::tiles::Tiling;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Error, Job, Precision, Result};
+use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
 /// Rows of tiles that keep threads busy to the end, where there are so many.
 const PARTS: usize = 16;
@@ -28,7 +28,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
     let work = |machine, prune, units| Work { job, machine, isa, family, precision, prune, cells, units };
     let code = crate::family::hindrance(job, machine, isa, precision).is_none();
-    let mut reasons = vec![];
+    let mut reasons: Vec<Message> = vec![];
     let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
@@ -97,7 +97,7 @@ fn seconds(terms: &[Term]) -> f64 {
 struct Short {
     threads: usize,
     bounds: bool,
-    warning: String,
+    warning: Message,
 }
 
 /// Bounds by fewer threads, where these have the room and take less time than all threads over all pairs; else all pairs. `room`
@@ -125,7 +125,11 @@ fn short_of_memory(
     let limit = human_bytes(machine.memory);
     let rest = format!("the sorted rows that bounds need make it {} in all (limit {limit})", human_bytes(wanted));
     let enough = human_bytes_up((wanted / 15 + 1) * 16);
-    Ok(Some(Short { threads, bounds, warning: format!("{slower}: {rest}; --memory {enough} is enough") }))
+    Ok(Some(Short {
+        threads,
+        bounds,
+        warning: format!("{slower}: {rest}; {} is enough", Opt::Memory.to(enough)).into(),
+    }))
 }
 
 fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
@@ -136,7 +140,7 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     }
     let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
     let e = Error::request(format!("this machine has no instruction set '{}'", isa.name()));
-    Err(e.at("--set isa").remedy(have.join(", ")))
+    Err(e.at(Opt::Set.like("isa")).remedy(have.join(", ")))
 }
 
 /// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and extremes always in f64,
@@ -152,7 +156,7 @@ fn tiling(
     machine: &Machine,
     overrides: &Overrides,
     prune: Prune,
-    reasons: &mut Vec<String>,
+    reasons: &mut Vec<Message>,
 ) -> Result<Tiling> {
     let screened = Form::of(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
     let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
@@ -162,7 +166,9 @@ fn tiling(
     let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
     // Sides depend on the problem alone, so that shares made on different machines fit together.
     let rows = rows.min(job.space.n.div_ceil(PARTS).max(1));
-    reasons.push(format!("a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes", machine.l2));
+    reasons.push(
+        format!("a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes", machine.l2).into(),
+    );
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }

@@ -25,7 +25,7 @@ use crate::sweep::width;
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::tree::{Binary, Node, Unary};
-use zipfold_core::{Job, Result};
+use zipfold_core::{Job, Message, Result};
 
 /// Turns a plan for the host into one for the device `facts`: large tiles, so that launches are few.
 ///
@@ -53,7 +53,7 @@ pub fn plan_for(
     if let Some(half) = half {
         let how =
             if overrides.dense_input.is_some() { "asked for: numbers are rounded" } else { "every number is one" };
-        plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()));
+        plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()).into());
     }
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
     let work = match matrix {
@@ -73,8 +73,8 @@ pub fn plan_for(
     if overrides.unit.is_none() {
         plan.tiles_per_unit = plan.tiles.clamp(1, TOGETHER);
     }
-    plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units));
-    plan.reasons.extend(reasons(job, &plan, &work));
+    plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units).into());
+    plan.reasons.extend(reasons(job, &plan, &work).into_iter().map(Message::from));
     predict(job, facts, &work, &mut plan);
     plan.device = Some(OnDevice { rows, work });
     Ok(plan)

@@ -3,13 +3,13 @@
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Domain, Job, Precision, figures};
+use zipfold_core::{Domain, Job, Message, Precision, figures};
 
 /// Share of the predicted time below which a part of it is not told apart.
 const TOLD: f64 = 0.01;
 
-/// The pairs, how they are computed, memory and predicted time, a line each.
-pub fn explain(job: &Job, plan: &Plan) -> String {
+/// The pairs, how they are computed, memory and predicted time, a line each, with the marks of options.
+fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
         format!("keeps      {}", job.folds.iter().map(Fold::describe).collect::<Vec<_>>().join("; ")),
@@ -28,8 +28,12 @@ pub fn explain(job: &Job, plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// All of [`explain`], and how the engine goes about it.
-pub fn verbose(job: &Job, plan: &Plan) -> String {
+/// All of the plan in short, and how the engine goes about it.
+pub fn verbose(job: &Job, plan: &Plan) -> Message {
+    long(job, plan).into()
+}
+
+fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
     let form = |r: &zipfold_core::pair::Id| {
@@ -37,7 +41,7 @@ pub fn verbose(job: &Job, plan: &Plan) -> String {
     };
     let forms: Vec<String> = low.stages.iter().flat_map(|s| &s.reduces).map(form).collect();
     let mut lines = vec![
-        explain(job, plan),
+        short(job, plan),
         format!("space      {:?} of {} × {} rows, {} cells", job.space.cells, job.space.n, job.space.m, plan.cells),
         format!(
             "formula    {} components, {loops} operations each, {singles} once a pair; reductions: {}",
@@ -70,15 +74,15 @@ pub fn verbose(job: &Job, plan: &Plan) -> String {
             .filter(|_| plan.backend == "cpu")
             .map(|t| format!("           {:>8} {}", seconds(t.seconds), t.what)),
     );
-    lines.extend(plan.reasons.iter().map(|r| format!("because    {r}")));
+    lines.extend(plan.reasons.iter().map(|r| format!("because    {}", r.marked())));
     lines.join("\n")
 }
 
-/// As [`explain`], or [`verbose`], with the search for ranges before it by `ranges`.
-pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> String {
-    let text = if all { verbose(job, plan) } else { explain(job, plan) };
+/// The plan in short, or as [`verbose`], with the search for ranges before it by `ranges`.
+pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Message {
+    let text = if all { long(job, plan) } else { short(job, plan) };
     if ranges.is_empty() {
-        return text;
+        return text.into();
     }
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     let how = |r: &Plan| {
@@ -94,7 +98,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> String
     lines.push(text);
     let whole = figures::duration(plan.seconds + seconds);
     lines.push(format!("in all     {whole}, {} of it for the range", figures::duration(seconds)));
-    lines.join("\n")
+    lines.join("\n").into()
 }
 
 /// `54 481 141: i < j of 10 439 rows, of 3 numbers each`.
@@ -155,7 +159,10 @@ fn pruning(job: &Job, plan: &Plan) -> String {
                 .map(|s| format!(": {} of the pairs are evaluated", expected(s)))
                 .unwrap_or_default()
         }
-        (false, true) if !plan.warnings.is_empty() => format!("off: {}", plan.warnings.join("; ")),
+        (false, true) if !plan.warnings.is_empty() => {
+            let warnings: Vec<&str> = plan.warnings.iter().map(Message::marked).collect();
+            format!("off: {}", warnings.join("; "))
+        }
         (false, true) => match plan.prune.evaluated {
             Some(share) if share > 0.999 => "off: bounds would leave all pairs to evaluate".into(),
             Some(share) => {

@@ -4,7 +4,7 @@ use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
 use crate::screen::{Form, LONG};
 use zipfold_core::pair::tree::{Node, Reduce};
-use zipfold_core::{Error, Job, Precision, Result};
+use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
 /// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of them.
 const REACH: usize = 1 << 19;
@@ -21,19 +21,19 @@ pub fn choose(
     isa: Isa,
     precision: Precision,
     overrides: &Overrides,
-    reasons: &mut Vec<String>,
+    reasons: &mut Vec<Message>,
 ) -> Result<Family> {
     let hindrance = hindrance(job, machine, isa, precision);
     let screen = Form::of(job);
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
-            let e = Error::request(format!("no code can be made for this formula: {why}")).at("--set family");
+            let e = Error::request(format!("no code can be made for this formula: {why}")).at(Opt::Set.like("family"));
             return Err(e.remedy("leave the choice to the planner"));
         }
         (Some(Family::Screen), _) if screen.is_none() => {
             let e =
                 Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
-            return Err(e.at("--set family").remedy("leave the choice to the planner"));
+            return Err(e.at(Opt::Set.like("family")).remedy("leave the choice to the planner"));
         }
         (Some(family), _) => return Ok(family),
         (None, _) => {}
@@ -52,7 +52,7 @@ pub fn choose(
         None => Family::Jit,
         Some(_) if long && known.iter().any(|k| *k) => Family::Dense,
         Some(why) => {
-            reasons.push(format!("step by step: {why}"));
+            reasons.push(format!("step by step: {why}").into());
             Family::Vm
         }
     };

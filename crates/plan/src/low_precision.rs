@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Node, Side};
-use zipfold_core::{Error, Job, Precision, Result, Table};
+use zipfold_core::{Error, Job, Opt, Precision, Result, Table};
 
 /// A number of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,13 @@ impl LowPrecision {
 /// Components up to which sums of products of 16-bit numbers stay in one accumulator: one rounding every 16 of them.
 const LONGEST: usize = 8192;
 
+fn no_products() -> Error {
+    let (product, cosine, single) = (Opt::Pair.to("sum(x*y)"), Opt::Metric.to("cosine"), Opt::Precision.to("f32"));
+    Error::request("rows of 16-bit numbers serve matrices of inner products in single precision")
+        .at(Opt::Set.like("dense.input"))
+        .remedy(format!("{product} or {cosine} with {single}, 8 components or more"))
+}
+
 /// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner product is one, or where
 /// `dense.input` asks for it; none for single precision.
 ///
@@ -69,13 +76,10 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
         });
     };
     if !fits {
-        let e = Error::request("rows of 16-bit numbers serve matrices of inner products in single precision");
-        return Err(e
-            .at("--set dense.input")
-            .remedy("--pair 'sum(x*y)' or --metric cosine with --precision f32, 8 components or more"));
+        return Err(no_products());
     }
     if !all(job, |v| !v.is_finite() || half.value(half.of(v)).is_finite()) {
-        let e = Error::request(format!("a number does not fit {}", half.name())).at("--set dense.input");
+        let e = Error::request(format!("a number does not fit {}", half.name())).at(Opt::Set.like("dense.input"));
         return Err(e.limit("65504").remedy("bf16 or f32"));
     }
     Ok(Some(half))

@@ -6,7 +6,7 @@ use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// The value of a plan choice.
 pub trait Choice: Sized {
@@ -398,14 +398,14 @@ impl Overrides {
 fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
     T::read(text).ok_or_else(|| {
         let values = T::values();
-        let e = Error::request(format!("expected {values}, got '{text}'")).at(format!("--set {key}"));
+        let e = Error::request(format!("expected {values}, got '{text}'")).at(Opt::Set.like(key));
         e.remedy(values)
     })
 }
 
 fn unknown(key: &str) -> Error {
     let keys: Vec<&str> = Overrides::table().iter().map(|row| row.key).collect();
-    Error::request(format!("no plan choice '{key}'")).at("--set").remedy(format!("one of {}", keys.join(", ")))
+    Error::request(format!("no plan choice '{key}'")).at(Opt::Set).remedy(format!("one of {}", keys.join(", ")))
 }
 
 impl fmt::Display for Overrides {

@@ -9,7 +9,7 @@ use crate::prune::Prune;
 use crate::strategy::Strategy;
 use crate::tiles::Tiling;
 use serde::Serialize;
-use zipfold_core::Precision;
+use zipfold_core::{Message, Precision};
 
 /// How a job is run. A plan changes speed, never meaning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,11 +49,11 @@ pub struct Plan {
     /// Whether bounds leave pairs out.
     pub prune: Prune,
     /// Why each choice was made.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Message>,
     /// What a device runs, where the plan is for one.
     pub device: Option<OnDevice>,
     /// What makes the run slower than it could be, and what would help.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
 }
 
 impl Plan {

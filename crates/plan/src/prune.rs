@@ -15,7 +15,7 @@ pub use way::{Grid, Mesh, Mode, Prune, mode, takes_boxes, walked};
 
 use crate::overrides::{Family, MeshCells, Overrides, Pruning};
 use zipfold_core::fold::Fold;
-use zipfold_core::{Error, Job, Result};
+use zipfold_core::{Error, Job, Message, Opt, Result};
 
 /// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
 const WORTH_CYCLES: f64 = 1.6e7;
@@ -35,14 +35,14 @@ const WORTH_BOXES: f64 = 0.5;
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
-pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<String>) -> Result<Prune> {
+pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<Message>) -> Result<Prune> {
     let can = mode(job).is_some();
     match overrides.prune.unwrap_or(Pruning::Auto) {
         Pruning::Off => Ok(Prune::default()),
         Pruning::On if can => Ok(Prune { on: true, ..expected(job, overrides) }),
         Pruning::On => {
             let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
-            Err(e.at("--set prune").remedy("--set prune=auto"))
+            Err(e.at(Opt::Set.like("prune")).remedy(Opt::Set.to("prune=auto")))
         }
         Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),
         Pruning::Auto => {
@@ -59,7 +59,7 @@ pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<S
                     (None, None) => "bounds",
                 };
                 let what = if on { "which pays" } else { "which does not pay" };
-                reasons.push(format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}"));
+                reasons.push(format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}").into());
             }
             Ok(Prune { on, ..found })
         }

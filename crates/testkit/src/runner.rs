@@ -7,6 +7,7 @@ use zipfold::plan::Overrides;
 use zipfold::ranges::with_ranges;
 use zipfold::{Options, Target, run};
 use zipfold_core::fold::Fold;
+use zipfold_core::opt::is_mark;
 use zipfold_core::oracle::{self, Answer};
 use zipfold_core::pair::named::{self, Scale};
 use zipfold_core::problem::NanPolicy;
@@ -28,6 +29,9 @@ fn refusal(wanted: &Wanted, e: &Error) -> Vec<String> {
     let mut found = vec![];
     if blame != wanted.blame {
         found.push(format!("blamed on {blame}, wanted {}: {text}", wanted.blame));
+    }
+    if text.chars().any(is_mark) || text.contains("\\u{fdd") {
+        found.push(format!("a mark of an option is not put into words: {text}"));
     }
     let missing = wanted.contains.iter().filter(|w| !text.contains(*w));
     found.extend(missing.map(|w| format!("'{w}' is not in: {text}")));

@@ -51,8 +51,8 @@ impl<'a> Keeper<'a> {
         if let Err(e) = self.keep(job, tiles, all, merged)
             && !std::mem::replace(&mut self.warned, true)
         {
-            let place = e.place().map(|place| format!("{place}: ")).unwrap_or_default();
-            self.warnings.add(format!("no checkpoint: {place}{}; the run went on", e.what()));
+            let place = e.place().map(|place| format!("{}: ", place.marked())).unwrap_or_default();
+            self.warnings.add(format!("no checkpoint: {place}{}; the run went on", e.what().marked()));
         }
         self.saved = Instant::now();
         Ok(())

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Blame, Error, Job, Result};
+use zipfold_core::{Blame, Error, Job, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{Facts, Runtime, Wanted, list};
@@ -72,7 +72,7 @@ fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Resu
     };
     if let Some(why) = unsuited(job) {
         let mut plan = plan;
-        plan.reasons.push(format!("on the host: {why}"));
+        plan.reasons.push(format!("on the host: {why}").into());
         return Ok((plan, None));
     }
     let plan = device::plan_for(job, plan, &opened.facts, &options.overrides, gpu::rows::data_ranges(job).as_ref())?;
@@ -88,8 +88,12 @@ pub fn required(wanted: Wanted) -> Result<gpu::Device> {
         Wanted::Device(runtime, index) => gpu::open(runtime, index),
         Wanted::Auto => best(None).map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
         Wanted::Cpu => {
-            let e = Error::request("a pair source runs on devices only").at("--device");
-            Err(e.remedy("--device cuda or opencl, or write the pair as a formula: --pair"))
+            let e = Error::request("a pair source runs on devices only").at(Opt::Device);
+            Err(e.remedy(format!(
+                "{} or opencl, or write the pair as a formula: {}",
+                Opt::Device.to("cuda"),
+                Opt::Pair
+            )))
         }
     }
 }
@@ -122,14 +126,17 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
     let room = options.budget.free();
     if room < device::DRIVER {
         let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
-        plan.reasons
-            .push(format!("no device was looked for: its driver may take {needs} of memory, --memory leaves {has}"));
+        plan.reasons.push(
+            format!("no device was looked for: its driver may take {needs} of memory, {} leaves {has}", Opt::Memory)
+                .into(),
+        );
         return Ok(None);
     }
     let Some(facts) = first(driver) else { return Ok(None) };
     let there = device::plan_for(job, plan.clone(), &facts, &options.overrides, None)?;
     let (here, far) = (plan.seconds, device::whole_seconds(job, &there));
-    plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()));
+    plan.reasons
+        .push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()).into());
     if !device::is_faster(job, &there, plan) {
         return Ok(None);
     }
@@ -193,7 +200,7 @@ pub fn load<'j, T: Element>(
 /// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to leave out take long: why none
 /// are left out is a warning.
 fn on_host<'j, T: Element>(job: &'j Job, plan: &Plan, warnings: &Warnings) -> Result<Box<dyn Executor + 'j>> {
-    plan.warnings.iter().for_each(|w| warnings.add(w.as_str()));
+    plan.warnings.iter().for_each(|w| warnings.add(w.clone()));
     let (executor, declined) = zipfold_cpu::pairs::load::<T>(job, plan)?;
     let ran = plan.strategies.get(declined.len());
     if plan.strategy().is_some_and(Strategy::is_pruned) && !ran.is_some_and(Strategy::is_pruned) {
@@ -256,5 +263,5 @@ fn yields(e: &Error) -> bool {
 }
 
 fn warn(warnings: &Warnings, e: &Error) {
-    warnings.add(format!("{}; the work goes on on the host's processor", e.what()));
+    warnings.add(format!("{}; the work goes on on the host's processor", e.what().marked()));
 }

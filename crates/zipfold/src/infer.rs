@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Precision, Random, Reservation, Result};
+use zipfold_core::{Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::slice::FIXED_BYTES;
 use zipfold_product::plan::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, reduce};
@@ -105,7 +105,7 @@ pub struct Inferred {
     /// The most bytes held in tables at one time.
     pub peak_bytes: u64,
     /// Things the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
 }
 
 /// Answers `task` about `network` given `evidence`.
@@ -118,7 +118,7 @@ pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Set
         _ => &[],
     };
     zipfold_core::factor::table::check_scope(asked, network.cards())
-        .map_err(|e| Error::request(e.what()).at_least("the asked variables"))?;
+        .map_err(|e| Error::request(e.what().marked()).at_least("the asked variables"))?;
     let settings = &settings.of_one_answer();
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
@@ -427,9 +427,9 @@ impl<'a> Run<'a> {
         }
         let most = (self.settings.time_limit / one) as u64;
         Err(Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
-            .at("--samples")
+            .at(Opt::Samples)
             .limit(format!("{} seconds", self.settings.time_limit))
-            .remedy(format!("--samples {most} or fewer, or a longer --time-limit")))
+            .remedy(format!("{} or fewer, or a longer {}", Opt::Samples.to(most), Opt::TimeLimit)))
     }
     fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];

@@ -2,7 +2,7 @@
 
 use crate::identity::Identity;
 use zipfold_core::fold::{Columns, Fold, State, Tally};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Message, Result};
 use zipfold_plan::Plan;
 
 /// What a fold gives.
@@ -51,7 +51,7 @@ pub struct Outcome {
     /// Seconds of loading and running.
     pub kernel_seconds: f64,
     /// What the run has to say beside its answer.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
     /// What decided the answer, where the run was a share or kept checkpoints.
     pub identity: Option<Identity>,
 }

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 use zipfold_core::fold::{State, Tally};
-use zipfold_core::{Budget, Error, Job, Result};
+use zipfold_core::{Budget, Error, Job, Opt, Result};
 use zipfold_io::unfinished::{remove_left, sweep};
 
 const MAGIC: &[u8; 8] = b"ZFPART\x00\x08";
@@ -249,11 +249,11 @@ pub fn read_if_there(path: &Path, identity: &Identity, budget: &Budget) -> Resul
     if !is_there(path)? {
         return Ok(None);
     }
-    let partial = read(path, budget).map_err(|e| e.remedy("run it without --resume to start again"))?;
+    let partial = read(path, budget).map_err(|e| e.remedy(format!("run it without {} to start again", Opt::Resume)))?;
     match identity.difference(&partial.identity) {
         Some(what) => {
             let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
-            Err(e.remedy("run with the same arguments, or without --resume to start again"))
+            Err(e.remedy(format!("run with the same arguments, or without {} to start again", Opt::Resume)))
         }
         None => Ok(Some(partial)),
     }
@@ -269,7 +269,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
         Ok(facts) if facts.is_file() => Ok(true),
         Ok(_) => {
             let e = Error::request("the checkpoint is a link or no plain file").at(path.to_string_lossy());
-            Err(e.remedy("remove it, or another name with -o"))
+            Err(e.remedy(format!("remove it, or another name with {}", Opt::Output)))
         }
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use zipfold_core::fold::Fold;
-use zipfold_core::{Budget, Error, Hash, Job, Reservation, Result};
+use zipfold_core::{Budget, Error, Hash, Job, Opt, Reservation, Result};
 use zipfold_cpu::pairs::dense::Shared;
 use zipfold_cpu::pairs::{Element, SharedMatrix};
 use zipfold_io::{NpyElement, NpyFile};
@@ -131,7 +131,8 @@ impl<T: Typed> Places<T> {
             match target {
                 Target::Memory => {
                     let refused = || {
-                        Error::resource("the system has no memory for the matrix").remedy("write it to an .npy file")
+                        Error::resource("the system has no memory for the matrix")
+                            .remedy(format!("write it to an .npy file: {}", Opt::Output.like("FILE.npy")))
                     };
                     let matrix = SharedMatrix::zeros(shape.iter().product()).ok_or_else(refused)?;
                     let left = match run.checkpoint.filter(|_| run.resumed) {
@@ -207,7 +208,7 @@ impl<T: Typed> Places<T> {
     pub fn recall(&self, job: &Job, tiles: &[Tile], run: Run<'_>, sums: &[u128]) -> Result<()> {
         let changed = |file: &NpyFile, what: &str| {
             let place = file.partial_path().to_string_lossy();
-            Error::request(what.to_string()).at(place).remedy("run it without --resume to start again")
+            Error::request(what.to_string()).at(place).remedy(format!("run it without {} to start again", Opt::Resume))
         };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {
             let (file, matrix) = match place {

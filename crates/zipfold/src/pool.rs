@@ -4,7 +4,7 @@ use rayon::ThreadPool;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
-use zipfold_core::{Error, Job, Result};
+use zipfold_core::{Error, Job, Opt, Result};
 use zipfold_plan::{Plan, Strategy};
 
 /// Predicted seconds below which waking other threads costs more than it gains.
@@ -74,7 +74,7 @@ fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
 
 fn start(threads: usize) -> Result<ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zipfold-{n}")).build();
-    pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy("--threads 1"))
+    pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy(Opt::Threads.to(1)))
 }
 
 #[cfg(test)]

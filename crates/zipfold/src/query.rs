@@ -10,8 +10,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::advice::advice;
 use zipfold_core::describe::{Data, describe_until};
+use zipfold_core::message::Wording;
 use zipfold_core::problem::Problem;
-use zipfold_core::{Error, Job, Result};
+use zipfold_core::{Error, Job, Message, Result};
 use zipfold_plan::{Machine, Plan, choose, explain};
 
 /// A problem, its data, and how it is to be run.
@@ -22,7 +23,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// let asked = pairs(&x).metric("cityblock").fold(zipfold::core::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
-/// assert!(query.explain()?.text(false).starts_with("pairs "));
+/// assert!(query.explain()?.text(false).to_string().starts_with("pairs "));
 /// let answer = query.run(|_| Target::Memory)?;
 /// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
 /// assert_eq!(matrix[..3], [0.0, 1.0, 3.0]);
@@ -149,20 +150,33 @@ impl<'a> Query<'a> {
     }
 }
 
+/// A plan as JSON, options in the words of `wording`.
+///
+/// # Errors
+/// `Internal` where the plan cannot be written.
+pub fn plan_json(plan: &Plan, wording: Wording) -> Result<serde_json::Value> {
+    let internal = |e: serde_json::Error| Error::internal(e.to_string());
+    let mut value = serde_json::to_value(plan).map_err(internal)?;
+    for (key, texts) in [("reasons", &plan.reasons), ("warnings", &plan.warnings)] {
+        value[key] = texts.iter().map(|text| text.told(wording)).collect();
+    }
+    Ok(value)
+}
+
 impl Explained {
     /// The plan as text for people; `all` adds how the engine goes about it.
-    pub fn text(&self, all: bool) -> String {
+    pub fn text(&self, all: bool) -> Message {
         explain::explain_all(&self.job, &self.plan, &self.ranges, all)
     }
-    /// The plan as JSON; the plans for missing ranges are its member `range`.
+    /// The plan as JSON, options in the words of `wording`; the plans for missing ranges are its member `range`.
     ///
     /// # Errors
     /// `Internal` where a plan cannot be written.
-    pub fn json(&self) -> Result<serde_json::Value> {
-        let internal = |e: serde_json::Error| Error::internal(e.to_string());
-        let mut value = serde_json::to_value(&self.plan).map_err(internal)?;
+    pub fn json(&self, wording: Wording) -> Result<serde_json::Value> {
+        let mut value = plan_json(&self.plan, wording)?;
         if !self.ranges.is_empty() {
-            value["range"] = serde_json::to_value(&self.ranges).map_err(internal)?;
+            let ranges = self.ranges.iter().map(|plan| plan_json(plan, wording));
+            value["range"] = ranges.collect::<Result<_>>()?;
         }
         Ok(value)
     }

@@ -4,7 +4,7 @@ mod texts;
 
 use zipfold_core::describe::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
-use zipfold_core::{Budget, Error, Result, Table};
+use zipfold_core::{Budget, Error, Opt, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
 /// Reads one input: the components of its rows, the attributes beside them, the words that name them or that formulas compare.
@@ -40,7 +40,7 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
     if rest.is_empty() && !options.texts.iter().any(|name| texts::is_text(&table, name)) {
         let e = Error::request("every column is an attribute, and none is a component").at(input.name.clone());
-        return Err(e.remedy("leave one out of --attributes"));
+        return Err(e.remedy(format!("leave one out of {}", Opt::Attributes)));
     }
     let attributes = table.picked(&taken, budget, "the attributes")?;
     table.picked(&rest, budget, "the components beside the attributes")?.with_attributes(attributes)

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Blame, Error, Job, Precision, Reservation, Result};
+use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::host_tiling;
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
@@ -190,7 +190,7 @@ fn reserve(
     let busy = plan.threads.min(units);
     if more + 1 < busy {
         let few = format!("threads at work: {} of {busy}", more + 1);
-        options.warnings.add(format!("{few}, since --memory has no room for the counts of more"));
+        options.warnings.add(format!("{few}, since {} has no room for the counts of more", Opt::Memory));
     }
     Ok((held, more + 1))
 }
@@ -280,7 +280,10 @@ impl<T: Typed> Sweep<'_, T> {
         }
         if merged.tiles_done < tiles.len() {
             workers.install(|| keeper.at_the_end(job, tiles, places, &mut merged)).map_err(|e| {
-                Error::new(Blame::Interrupted, format!("interrupted, and nothing new could be kept: {}", e.what()))
+                Error::new(
+                    Blame::Interrupted,
+                    format!("interrupted, and nothing new could be kept: {}", e.what().marked()),
+                )
             })?;
             return Err(Error::new(Blame::Interrupted, "interrupted"));
         }
@@ -347,7 +350,11 @@ fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
         Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
             let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))
                 .at(format!("pair ({i}, {j})"));
-            Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"))
+            Err(e.remedy(format!(
+                "{} leaves such pairs out, {} lets them through",
+                Opt::Nan.to("skip"),
+                Opt::Nan.to("propagate")
+            )))
         }
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use crate::partial::Partial;
 use crate::query::{Query, Ready};
 use zipfold_core::describe::Data;
 use zipfold_core::fold::State;
-use zipfold_core::{Error, Job, Problem, Result};
+use zipfold_core::{Error, Job, Opt, Problem, Result};
 
 /// The mergeable result of the share `shard` (index from 0, parts) that gave `outcome`.
 ///
@@ -37,7 +37,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
 pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
     if part.problem.is_empty() {
         let e = Error::request("this is the checkpoint of a run that has not ended, not a share").at(name);
-        return Err(e.remedy("go on with the command that made it and --resume"));
+        return Err(e.remedy(format!("go on with the command that made it and {}", Opt::Resume)));
     }
     serde_json::from_slice(&part.problem).map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
 }
@@ -99,6 +99,13 @@ pub fn merge(
     Ok((job, outcome))
 }
 
+fn run_otherwise(what: &str, name: &str) -> Error {
+    let (set, memory, device) = (Opt::Set, Opt::Memory, Opt::Device);
+    differs(what, "what the first share was run on")
+        .at(name)
+        .remedy(format!("run all shares on the same inputs, with the same {set}, {memory} and {device}"))
+}
+
 /// All shares of one problem, each once.
 fn check(parts: &[(String, Partial)]) -> Result<()> {
     let Some((_, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
@@ -106,8 +113,7 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
     for (at, (name, part)) in parts.iter().enumerate() {
         problem_of(name, part)?;
         if let Some(what) = part.identity.share_difference(&first.identity) {
-            let e = differs(what, "what the first share was run on").at(name.clone());
-            return Err(e.remedy("run all shares on the same inputs, with the same --set, --memory and --device"));
+            return Err(run_otherwise(what, name));
         }
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
             let e = Error::request("the partial results belong to different problems").at(name.clone());

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use zipfold_core::{Blame, Budget, Error, Hash, Result};
+use zipfold_core::{Blame, Budget, Error, Hash, Opt, Result};
 use zipfold_product::plan::{Plan, Scalar, Table};
 
 const MAGIC: &[u8; 8] = b"ZFSLICE\x03";
@@ -114,7 +114,7 @@ impl Slices<'_> {
             {
                 all.key.clone_from(key);
                 if let Err(e) = keep(MAGIC, &checkpoint.path, all) {
-                    self.warnings.add(format!("no checkpoint: {}; the run went on", e.what()));
+                    self.warnings.add(format!("no checkpoint: {}; the run went on", e.what().marked()));
                 }
                 saved = Instant::now();
             }
@@ -127,7 +127,7 @@ impl Slices<'_> {
             return Ok(None);
         }
         let found: Folded = read_sealed(MAGIC, &checkpoint.path, self.budget)
-            .map_err(|e| e.remedy("run it without --resume to start again"))?;
+            .map_err(|e| e.remedy(format!("run it without {} to start again", Opt::Resume)))?;
         if found.key != *key || found.done > self.many {
             return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
                 .at(checkpoint.path.to_string_lossy())

@@ -1,6 +1,7 @@
 //! What a run has to say beside its answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use zipfold_core::Message;
 
 /// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever asked for the run shows them,
 /// at its end or as they come.
@@ -9,11 +10,11 @@ pub struct Warnings(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    all: Mutex<Vec<String>>,
+    all: Mutex<Vec<Message>>,
     listener: Option<Listener>,
 }
 
-type Listener = Box<dyn Fn(&str) + Send + Sync>;
+type Listener = Box<dyn Fn(&Message) + Send + Sync>;
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,16 +24,16 @@ impl std::fmt::Debug for Shared {
 
 impl Warnings {
     /// An empty list that tells `listener` each warning when it is added: while the run may still be stopped because of it.
-    pub fn told(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn told(listener: impl Fn(&Message) + Send + Sync + 'static) -> Self {
         Warnings(Arc::new(Shared { all: Mutex::default(), listener: Some(Box::new(listener)) }))
     }
     /// An empty list, of one answer, whose warnings go to this list too.
     pub fn of_one_answer(&self) -> Self {
         let all = self.clone();
-        Self::told(move |text| all.add(text))
+        Self::told(move |text| all.add(text.clone()))
     }
     /// Keeps `text`, unless it is there already.
-    pub fn add(&self, text: impl Into<String>) {
+    pub fn add(&self, text: impl Into<Message>) {
         let text = text.into();
         let mut all = self.0.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.contains(&text) {
@@ -46,7 +47,7 @@ impl Warnings {
         }
     }
     /// All of them, oldest first.
-    pub fn all(&self) -> Vec<String> {
+    pub fn all(&self) -> Vec<Message> {
         self.0.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -65,7 +66,7 @@ mod tests {
         assert_eq!(*heard.lock().unwrap(), ["no checkpoint"]);
         warnings.add("no checkpoint");
         warnings.add("no room");
-        assert_eq!(*heard.lock().unwrap(), warnings.all());
+        assert_eq!(*heard.lock().unwrap().join(", "), *"no checkpoint, no room");
         assert_eq!(warnings.all(), ["no checkpoint", "no room"]);
     }
 

@@ -4,6 +4,7 @@ use super::Data;
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Fold, RowFold, RowOp};
+use crate::opt::Opt;
 use crate::pair::tree::{Binary, Formula, Node, Side};
 use crate::problem::{FoldSpec, NanPolicy, Problem};
 use crate::table::Table;
@@ -35,6 +36,13 @@ impl Holes {
     }
 }
 
+fn missing_weight(row: usize) -> Error {
+    let (skip, propagate) = (Opt::Nan.to("skip"), Opt::Nan.to("propagate"));
+    Error::input("expected a number for every weight, got NaN")
+        .at(format!("weights, row {row}"))
+        .remedy(format!("{skip} leaves out the pairs of such rows, {propagate} makes sums NaN"))
+}
+
 /// What the problem's rule for NaN does to weights: refuses them, or marks rows, which then have one attribute more.
 ///
 /// # Errors
@@ -56,13 +64,7 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
             let Some((row, _)) = table.first_nan() else { continue };
             match problem.nan {
                 NanPolicy::Propagate => {}
-                NanPolicy::Error => {
-                    let e =
-                        Error::input("expected a number for every weight, got NaN").at(format!("weights, row {row}"));
-                    return Err(
-                        e.remedy("--nan skip leaves out the pairs of such rows, --nan propagate makes sums NaN")
-                    );
-                }
+                NanPolicy::Error => return Err(missing_weight(row)),
                 NanPolicy::Skip => {
                     let mark = marks[side].get_or_insert_with(|| vec![0.0; rows[side]]);
                     let missing = |row: usize| (0..table.cols()).any(|k| table.get(row, k).is_nan());
@@ -115,11 +117,11 @@ fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
     let op = fold.op;
     if !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
         let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
-        return Err(e.at("--weights").remedy("leave them out, or put them into the formula"));
+        return Err(e.at(Opt::Weights).remedy("leave them out, or put them into the formula"));
     }
     check_weights(table, rows)?;
     if op == RowOp::Logsumexp && table.cols() > 1 {
-        return Err(Error::request("logsumexp takes one weight a row").at("--weights").remedy("pick one column"));
+        return Err(Error::request("logsumexp takes one weight a row").at(Opt::Weights).remedy("pick one column"));
     }
     let (width, weight_width) = (fold.width, table.cols());
     if width > 1 && weight_width > 1 && width != weight_width {
@@ -134,5 +136,5 @@ fn check_weights(table: &Table, rows: usize) -> Result<()> {
         return Ok(());
     }
     let what = format!("weights of {} rows and {} columns for {rows} rows", table.rows(), table.cols());
-    Err(Error::input(what).at("--weights").remedy("one weight, or one row of weights, for each row"))
+    Err(Error::input(what).at(Opt::Weights).remedy("one weight, or one row of weights, for each row"))
 }

@@ -3,6 +3,7 @@
 use super::roots::Roots;
 use super::{Axis, Closed, Histogram};
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::problem::AxisSpec;
 
 /// The most cells of a grid, those under and over included.
@@ -44,7 +45,7 @@ impl Axis {
             let ascending = edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
             if edges.len() < 2 || !ascending {
                 let e = Error::request("bin edges are two or more numbers, each larger than the one before");
-                return Err(e.at("--edges").remedy("sort them and drop duplicates"));
+                return Err(e.at(Opt::Edges).remedy("sort them and drop duplicates"));
             }
             return Ok(Axis::new(root, edges.clone(), squared, closed));
         }
@@ -53,7 +54,8 @@ impl Axis {
             return Err(Error::internal("a histogram reached its description without a range"));
         };
         if bins == 0 || bins > MOST_BINS || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
-            let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at("--bins, --range");
+            let e =
+                Error::request(format!("{bins} bins from {lo} to {hi}")).at(format!("{}, {}", Opt::Bins, Opt::Range));
             return Err(e.limit(format!("1 to {MOST_BINS} bins over a finite range LO < HI")));
         }
         Ok(Axis::uniform(root, [lo, hi], bins, squared, closed))

@@ -8,6 +8,7 @@ use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Trai
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::number::least_square;
+use crate::opt::Opt;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -212,7 +213,7 @@ impl Histogram {
         };
         let largest = product(f64::max, 0.0);
         if !largest.is_finite() {
-            let e = Error::input("the product of two weights is beyond double precision").at("--weights");
+            let e = Error::input("the product of two weights is beyond double precision").at(Opt::Weights);
             return Err(e.remedy("divide all weights by the same number, and leave out those that are infinite"));
         }
         let weight_scale = if a.is_empty() || b.is_empty() {

@@ -4,6 +4,7 @@ use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
+use crate::opt::Opt;
 use crate::pair::Side;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ impl Nearest {
     pub(super) fn asked(k: usize, largest: Option<bool>, roots: &mut Roots<'_>) -> Result<Nearest> {
         roots.scalar("nearest")?;
         if k == 0 || k > MOST {
-            let e = Error::request(format!("k = {k} neighbours")).at("-k");
+            let e = Error::request(format!("k = {k} neighbours")).at(Opt::K);
             return Err(e.limit(format!("k is at least 1 and at most {MOST}")));
         }
         let (root, squared) = roots.ordered(0);

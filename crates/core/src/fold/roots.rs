@@ -1,6 +1,7 @@
 //! What folds are resolved with: the formula of the pair, whose roots they name.
 
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Formula, Id};
 use crate::pair::{Shape, truth};
@@ -72,7 +73,7 @@ impl<'a> Roots<'a> {
             return Ok(self.add(certain));
         }
         let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
-        Err(e.at("--where").span(text, 0..text.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
+        Err(e.at(Opt::Where).span(text, 0..text.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
     }
     fn add(&mut self, id: Id) -> usize {
         add_root(self.formula, id)

@@ -105,7 +105,7 @@ pub const WRITTEN: &[(&str, &str)] = &[
     ("+ - * / ^", "arithmetic, component by component; ^ (or **) is a power"),
     ("< <= > >= == !=", "comparisons; they do not chain"),
     ("and or xor not", "conditions (also && || !)"),
-    ("pi, e, inf, nan", "constants; others come with --param NAME=VALUE"),
+    ("pi, e, inf, nan", "constants; others are parameters, which a request gives values"),
     ("cosine(x, y)", "a metric by its name, of both rows"),
 ];
 

@@ -4,6 +4,7 @@
 
 use super::tree::{Binary, Formula, Id, Node, Shape, Side, Unary};
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 
 /// A sum of coordinates with coefficients, and of something else.
 #[derive(Clone, Debug, Default)]
@@ -231,6 +232,6 @@ fn alone(term: &Term) -> Error {
     let e = Error::request(format!(
         "expected coordinates in a box only inside differences 'x - y', got '{name}' outside of one"
     ));
-    e.at("formula, --box")
+    e.at(format!("formula, {}", Opt::Box))
         .remedy("write differences as 'x - y'; numbers that no box is about are attributes of rows: x.name")
 }

@@ -10,6 +10,7 @@ use super::lex::{Token, TokenKind, lex};
 use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::{Error, Result};
 use crate::number;
+use crate::opt::Opt;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -509,7 +510,7 @@ impl Parser<'_, '_> {
         let known = ["x", "y", "dim", "pi", "inf", "e", "nan"].into_iter().filter(|k| k.len() > 1 && name.len() > 1);
         let known = known.chain(self.scope.params.keys().map(String::as_str));
         let hint = suggestion(name, known, "");
-        let give = format!("give it a value: --param {name}=VALUE");
+        let give = format!("give it a value: {}", Opt::Param.like(format!("{name}=VALUE")));
         let remedy = if hint.starts_with('\'') { format!("{hint}, or {give}") } else { give };
         self.error(range, format!("unknown name '{name}'")).remedy(remedy)
     }
@@ -638,7 +639,7 @@ impl Parser<'_, '_> {
         );
         Err(self
             .error(range, what)
-            .remedy("a run of its own for each, or numbers that --attributes keeps beside the rows"))
+            .remedy(format!("a run of its own for each, or numbers that {} keeps beside the rows", Opt::Attributes)))
     }
     /// A named metric used as a function of both rows: `euclidean(x, y) < 1`.
     fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {
@@ -651,7 +652,7 @@ impl Parser<'_, '_> {
             }
             Some(named) if named.prepare.is_some() => Err(self
                 .error(range, format!("'{name}' prepares whole tables, so it cannot be part of a formula"))
-                .remedy(format!("--metric {name}"))),
+                .remedy(Opt::Metric.to(name))),
             Some(_) => Err(self.error(range, format!("a metric takes both rows: '{name}(x, y)'"))),
             None => {
                 let e = self.error(range, format!("unknown function '{name}'"));

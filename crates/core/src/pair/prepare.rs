@@ -3,6 +3,7 @@
 use super::named::{Params, Prepared, Stop, vector};
 use super::parse::Param;
 use crate::error::{Blame, Error, Result};
+use crate::opt::Opt;
 use crate::table::Table;
 
 /// Ranks of the components within each row, from 1; equal components share their mean rank. A row with a NaN is all NaN.
@@ -104,11 +105,11 @@ impl Map {
 
 fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
     if d != 1 && matches!(params.get("VI"), Some(Param::Number(_))) {
-        return Err(Error::request("'VI' is a single number").at("--param").limit(format!("{d} × {d} numbers")));
+        return Err(Error::request("'VI' is a single number").at(Opt::Param).limit(format!("{d} × {d} numbers")));
     }
     let vi = vector(params, "VI", Some(d.saturating_mul(d)))?;
     match vi.iter().flatten().any(|v| !v.is_finite()) {
-        true => Err(Error::request("'VI' holds a number that is not finite").at("--param")),
+        true => Err(Error::request("'VI' holds a number that is not finite").at(Opt::Param)),
         false => Ok(vi),
     }
 }
@@ -136,7 +137,7 @@ fn indefinite(s: Vec<f64>, d: usize) -> Map {
 /// The lower triangular L with L Lᵀ the covariance of all rows.
 fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Result<Vec<f64>> {
     let rows = x.rows() + y.map_or(0, Table::rows);
-    let remedy = "give the inverse of a covariance: --param VI=@VI.npy";
+    let remedy = format!("give the inverse of a covariance: {}", Opt::Param.like("VI=@VI.npy"));
     if rows <= d {
         let what = format!("{rows} rows have no invertible covariance in {d} columns");
         return Err(Error::input(what).limit(format!("at least {} rows", d + 1)).remedy(remedy));
@@ -151,7 +152,7 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
         }
     })?;
     sums.iter_mut().for_each(|s| *s /= rows as f64 - 1.0);
-    let singular = || Error::input("the covariance of the rows cannot be inverted").at("--metric").remedy(remedy);
+    let singular = || Error::input("the covariance of the rows cannot be inverted").at(Opt::Metric).remedy(remedy);
     if sums.iter().any(|s| s.is_nan()) {
         return Ok(vec![f64::NAN; d * d]);
     }

@@ -9,7 +9,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::budget::human_bytes;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
 /// The oldest driver that runs what we generate: CUDA 12.0.
@@ -20,7 +20,7 @@ fn initialise() -> Result<i32> {
     // SAFETY: only tries to load the library.
     if !unsafe { sys::is_culib_present() } {
         let e = Error::device("no NVIDIA driver (libcuda) on this machine");
-        return Err(e.remedy("install the NVIDIA driver, or use --device cpu"));
+        return Err(e.remedy(format!("install the NVIDIA driver, or use {}", Opt::Device.to("cpu"))));
     }
     result::init().map_err(|e| failed("the NVIDIA driver does not start", e))?;
     let mut version = 0;
@@ -36,7 +36,9 @@ fn initialise() -> Result<i32> {
 pub fn supported(version: i32) -> Result<i32> {
     if version < OLDEST {
         let e = Error::device(format!("the NVIDIA driver is for CUDA {}.{}", version / 1000, version % 1000 / 10));
-        return Err(e.limit("CUDA 12.0 or newer").remedy("a newer NVIDIA driver, or --device cpu"));
+        return Err(e
+            .limit("CUDA 12.0 or newer")
+            .remedy(format!("a newer NVIDIA driver, or {}", Opt::Device.to("cpu"))));
     }
     Ok(version)
 }

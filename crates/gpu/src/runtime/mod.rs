@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use zipfold_core::budget::human_bytes;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
 /// A device with a context of its own.
@@ -158,7 +158,7 @@ impl Device {
             Err(used) => {
                 let left = human_bytes(most.saturating_sub(used));
                 let e = Error::resource(format!("{} on {}: {left} are left", human_bytes(bytes), self.facts.id()));
-                Err(e.limit(human_bytes(most)).remedy("--device cpu"))
+                Err(e.limit(human_bytes(most)).remedy(Opt::Device.to("cpu")))
             }
         }
     }
@@ -276,8 +276,8 @@ impl Device {
         let one_less = |left: u64| left.checked_sub(1);
         let left = self.launches.as_ref().map(|l| l.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less));
         if matches!(left, Some(Err(_))) {
-            let e = Error::device(format!("{} is lost, as --set device.launches asks", self.facts.id()));
-            return Err(e.remedy("--device cpu"));
+            let e = Error::device(format!("{} is lost, as {} asks", self.facts.id(), Opt::Set.like("device.launches")));
+            return Err(e.remedy(Opt::Device.to("cpu")));
         }
         match (&self.inner, &kernel.0) {
             (Inner::Cuda(c), KernelInner::Cuda(f)) => c.launch(f, grid, args),
@@ -300,7 +300,7 @@ impl Device {
 /// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to end a run that the host can finish.
 fn refused(compiler: &str, status: &str, log: &[&str]) -> Error {
     let e = Error::device(format!("{compiler} refused a generated kernel ({status}): {}", log.join("; ")));
-    e.remedy("--device cpu; please report the formula, since this is a defect")
+    e.remedy(format!("{}; please report the formula, since this is a defect", Opt::Device.to("cpu")))
 }
 
 fn foreign() -> Error {

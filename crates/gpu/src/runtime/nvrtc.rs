@@ -2,7 +2,7 @@
 
 use cudarc::nvrtc::{result, sys};
 use std::ffi::CString;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// Whether the library can be loaded.
 pub fn is_present() -> bool {
@@ -31,7 +31,7 @@ pub fn options(capability: usize) -> Vec<String> {
 pub fn compile(source: &str, capability: usize) -> Result<Vec<u8>> {
     if !is_present() {
         let e = Error::device("the CUDA run-time compiler (libnvrtc) is not there");
-        return Err(e.remedy("install the CUDA toolkit or the Python package nvidia-cuda-nvrtc and put its folder on LD_LIBRARY_PATH, or use --device opencl or --device cpu"));
+        return Err(e.remedy(format!("install the CUDA toolkit or the Python package nvidia-cuda-nvrtc and put its folder on LD_LIBRARY_PATH, or use {} or {}", Opt::Device.to("opencl"), Opt::Device.to("cpu"))));
     }
     with_program(source, |program| build(program, &options(capability), capability))
 }

@@ -12,7 +12,7 @@ use opencl3::types::{CL_BLOCKING, cl_device_id};
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
 use zipfold_core::budget::human_bytes;
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
 /// Options that keep the meaning of arithmetic; contraction is switched off in the source. Warnings are off: they are about code that nobody wrote by hand, and some compilers print them on the terminal.
@@ -21,14 +21,15 @@ const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
 
 fn failed(what: &str, e: opencl3::error_codes::ClError) -> Error {
     if OUT_OF_MEMORY.contains(&e.0) {
-        return Error::resource(format!("{what}: the device is out of memory")).remedy("--device cpu");
+        return Error::resource(format!("{what}: the device is out of memory")).remedy(Opt::Device.to("cpu"));
     }
-    Error::device(format!("{what}: OpenCL says {e}")).remedy("--device cpu")
+    Error::device(format!("{what}: OpenCL says {e}")).remedy(Opt::Device.to("cpu"))
 }
 
 fn devices() -> Result<Vec<Raw>> {
     let none = |what: &str| {
-        Error::device(what.to_string()).remedy("install the OpenCL driver of the device, or use --device cpu")
+        Error::device(what.to_string())
+            .remedy(format!("install the OpenCL driver of the device, or use {}", Opt::Device.to("cpu")))
     };
     let platforms =
         get_platforms().map_err(|e| none(&format!("no OpenCL loader or platform on this machine ({e})")))?;

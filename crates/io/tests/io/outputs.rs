@@ -21,7 +21,7 @@ fn an_output_appears_whole_or_not_at_all() {
     out.write_all(b"whole").unwrap();
     out.commit().unwrap();
     assert_eq!(scratch.names(), ["a.txt"]);
-    explained(&Output::create(&path, KEEP).unwrap_err(), Blame::Request, &["exists", "--force"]);
+    explained(&Output::create(&path, KEEP).unwrap_err(), Blame::Request, &["exists", "force"]);
     let mut out = Output::create(&path, FORCE).unwrap();
     out.write_all(b"new").unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"whole");

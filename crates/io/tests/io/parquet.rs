@@ -68,7 +68,11 @@ fn arrow_columns_are_read_packed_and_plain() {
         assert_eq!(all.names().unwrap(), ["id", "x", "flag"]);
         let names = all.labels().unwrap().first();
         assert_eq!((names.name.as_str(), names.get(0), names.get(2)), ("name", "a", "c"));
-        explained(&read_columns(&path, &["name", "x"]).unwrap_err(), Blame::Input, &["'name'", "--columns '!name'"]);
+        explained(
+            &read_columns(&path, &["name", "x"]).unwrap_err(),
+            Blame::Input,
+            &["'name'", "columns = [\"!name\"]"],
+        );
     }
 }
 

@@ -58,7 +58,7 @@ pub fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error 
     let scratch = Scratch::new();
     let error = read(&scratch.file(name, bytes)).expect_err("refused");
     explained(&error, blame, words);
-    assert!(error.place().is_some_and(|p| p.contains(name)), "{error}");
+    assert!(error.place().is_some_and(|p| p.to_string().contains(name)), "{error}");
     error
 }
 

@@ -63,7 +63,7 @@ fn columns_are_chosen_by_name_and_number() {
     explained(
         &read_columns(&path, &["name", "x"]).unwrap_err(),
         Blame::Input,
-        &["line 2", "'name'", "'ann'", "'!name'"],
+        &["line 2", "'name'", "'ann'", "columns = [\"!name\"]"],
     );
     // Words name the rows.
     let all = read(&path).unwrap();
@@ -81,7 +81,7 @@ fn bad_text_is_refused_with_its_line() {
         ("a.csv", b"1,2\n3,4,5\n", &["line 2", "3 cells"]),
         ("a.tsv", b"1\t2\n3\n", &["line 2"]),
         ("a.txt", b"1 2\n# c\n3\n", &["line 3"]),
-        ("a.csv", b"x,y\n1,2\n3,four\n", &["line 3", "'y'", "'four'", "--columns '!y'"]),
+        ("a.csv", b"x,y\n1,2\n3,four\n", &["line 3", "'y'", "'four'", "columns = [\"!y\"]"]),
         ("a.csv", b"1\n2\nx\n", &["line 3", "'x'"]),
         ("a.csv", b"x,x\n1,2\n", &["two columns", "'x'"]),
         ("a.csv", b"x\n9007199254740993\n", &["line 2", "9007199254740993", "2^53"]),

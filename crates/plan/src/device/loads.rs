@@ -1,7 +1,7 @@
 //! How many numbers a device loads at a time.
 
 use crate::overrides::Overrides;
-use zipfold_core::{Error, Precision, Result};
+use zipfold_core::{Error, Opt, Precision, Result};
 
 /// Numbers of 16 bytes, the longest load.
 fn longest(precision: Precision) -> usize {
@@ -18,6 +18,7 @@ pub(crate) fn load_width(precision: Precision, overrides: &Overrides) -> Result<
     if numbers <= most {
         return Ok(numbers);
     }
-    let e = Error::request(format!("no loads of {numbers} numbers of double precision")).at("--set load.vector");
+    let e =
+        Error::request(format!("no loads of {numbers} numbers of double precision")).at(Opt::Set.like("load.vector"));
     Err(e.limit("16 bytes").remedy("1 or 2"))
 }

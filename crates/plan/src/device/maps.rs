@@ -3,7 +3,7 @@
 
 pub use crate::overrides::Root;
 use crate::overrides::{Overrides, Placed, TriangleMap};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Error, Opt, Result};
 
 /// A map from blocks of a grid to tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,8 @@ impl Placing {
         };
         let by_thread = overrides.tile_by == Some(Placed::Thread);
         if by_thread && matches!(map, Map::Rec | Map::Ltm(Root::Table)) {
-            let e = Error::request("this triangle map places blocks of threads, not threads").at("--set tile.by");
+            let e =
+                Error::request("this triangle map places blocks of threads, not threads").at(Opt::Set.like("tile.by"));
             return Err(e.remedy("block; by thread: bb, utm, rb, or ltm without a table"));
         }
         Ok(Placing { map, by_thread })

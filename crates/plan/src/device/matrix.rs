@@ -9,7 +9,7 @@ use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Reduce};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Error, Job, Precision, Result};
+use zipfold_core::{Error, Job, Opt, Precision, Result};
 
 /// One matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +56,12 @@ impl Matrix {
             None => Kernel::Pairs,
         };
         if kernel != Kernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
-            let e = Error::request("a thread has many cells here").at("--set tile.by");
-            return Err(e.remedy("--set tile.by=block, or --set device.family=cells"));
+            let e = Error::request("a thread has many cells here").at(Opt::Set.like("tile.by"));
+            return Err(e.remedy(format!(
+                "{}, or {}",
+                Opt::Set.to("tile.by=block"),
+                Opt::Set.to("device.family=cells")
+            )));
         }
         Ok(Some(Matrix { kernel, triangle }))
     }
@@ -202,8 +206,10 @@ fn shape(job: &Job, precision: Precision, runtime: Runtime, overrides: &Override
     let unroll = overrides.dense_unroll.map_or(slice, |v| v.get());
     let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
     if !slice.is_power_of_two() || slice < 2 || shared_bytes(low, &shape) > 48 << 10 {
-        let e = Error::request(format!("{slice} components a slice")).at("--set dense.slice");
-        return Err(e.limit("48 KiB of shared memory").remedy("a smaller power of two, or fewer --set dense.stages"));
+        let e = Error::request(format!("{slice} components a slice")).at(Opt::Set.like("dense.slice"));
+        return Err(e
+            .limit("48 KiB of shared memory")
+            .remedy(format!("a smaller power of two, or fewer {}", Opt::Set.like("dense.stages"))));
     }
     Ok(shape)
 }

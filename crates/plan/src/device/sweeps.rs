@@ -12,7 +12,7 @@ use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
-use zipfold_core::{Domain, Error, Job, Precision, Result};
+use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 
 /// Numbers in the state of a row that a device keeps at hand.
 pub const MOST_STATE: usize = 20;
@@ -302,7 +302,8 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
         Some(FoldTiles::Sweep) => Ok(false),
         Some(FoldTiles::Dense) if fits => Ok(true),
         Some(FoldTiles::Dense) => {
-            let e = Error::request("this fold does not take its cells from dense tiles").at("--set fold.tiles");
+            let e =
+                Error::request("this fold does not take its cells from dense tiles").at(Opt::Set.like("fold.tiles"));
             Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
         }
     }
@@ -314,8 +315,12 @@ fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
         None | Some(Diagonal::Plain) => Ok(false),
         Some(Diagonal::Balanced) if job.space.is_triangular() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
         Some(Diagonal::Balanced) => {
-            let e = Error::request("no diagonal whose pairs any thread may take").at("--set tile.diagonal");
-            Err(e.remedy("plain; balanced is for histograms of half spaces, --cells triangle or diagonal"))
+            let e = Error::request("no diagonal whose pairs any thread may take").at(Opt::Set.like("tile.diagonal"));
+            Err(e.remedy(format!(
+                "plain; balanced is for histograms of half spaces, {} or {}",
+                Opt::Cells.to("triangle"),
+                Opt::Cells.to("diagonal")
+            )))
         }
     }
 }
@@ -337,8 +342,8 @@ fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Pre
         return Ok(());
     }
     let e = Error::request(format!("{anchors} anchors a thread and a panel of others take {bytes} bytes"));
-    let e = e.at("--set points.input").limit(format!("{most} bytes of shared memory"));
-    Err(e.remedy("fewer --set points.anchors, or --set points.input=panel"))
+    let e = e.at(Opt::Set.like("points.input")).limit(format!("{most} bytes of shared memory"));
+    Err(e.remedy(format!("fewer {}, or {}", Opt::Set.like("points.anchors"), Opt::Set.to("points.input=panel"))))
 }
 
 /// Which sides are anchors, over which cells.
@@ -447,7 +452,7 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     if input != Input::Shuffle || runtime == Runtime::Cuda {
         return Ok(());
     }
-    let e = Error::request("this device has no shuffles between threads").at("--set points.input");
+    let e = Error::request("this device has no shuffles between threads").at(Opt::Set.like("points.input"));
     Err(e.remedy("panel, cache or both"))
 }
 

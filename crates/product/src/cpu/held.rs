@@ -2,7 +2,7 @@
 
 use super::number::Number;
 use std::sync::{Arc, Mutex};
-use zipfold_core::{Budget, Error, Reservation, Result, budget::human_bytes};
+use zipfold_core::{Budget, Error, Opt, Reservation, Result, budget::human_bytes};
 use zipfold_vector::memory::Block;
 
 /// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
@@ -120,8 +120,10 @@ impl<T: Kept> Held<T> {
         }
         let taken = Some(room.reserve(bytes, purpose)?);
         let items = Block::try_zeros(len).ok_or_else(|| {
-            Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
-                .remedy("close other programs or give a smaller --memory, so that the network is sliced")
+            Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes))).remedy(format!(
+                "close other programs or give a smaller {}, so that the network is sliced",
+                Opt::Memory
+            ))
         })?;
         let home = (bytes >= KEPT as u64).then(|| room.clone());
         Ok(Held { items, taken, home })

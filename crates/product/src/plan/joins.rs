@@ -3,7 +3,7 @@
 use super::cost::{Prediction, Rates};
 use super::forest::Node;
 use super::sweep::Sweep;
-use zipfold_core::{Error, budget::human_bytes, budget::human_bytes_up};
+use zipfold_core::{Error, Opt, budget::human_bytes, budget::human_bytes_up};
 
 /// What a plan may use.
 #[derive(Clone, Copy, Debug)]
@@ -68,5 +68,5 @@ pub(super) fn refuse_memory(needed: f64, plan: &Plan, options: &Options) -> Erro
         plan.prediction.largest
     ))
     .limit(format!("memory {}", human_bytes(options.memory)))
-    .remedy(format!("--memory {} or more", human_bytes_up(needed.min(1.8e19) as u64)))
+    .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(needed.min(1.8e19) as u64))))
 }

@@ -7,7 +7,7 @@ use super::local::Local;
 use super::reduced::Reduced;
 use super::search::{Effort, Found, search};
 use super::sweep::Sweep;
-use zipfold_core::{Error, Result, budget::human_bytes, budget::human_bytes_up};
+use zipfold_core::{Error, Opt, Result, budget::human_bytes, budget::human_bytes_up};
 
 /// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what fresh memory and its traffic
 /// take on the machine of [`Rates::default`].
@@ -43,7 +43,7 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
                 human_bytes(graph)
             ))
             .limit(format!("memory {}", human_bytes(options.memory)))
-            .remedy(format!("--memory {} or more", human_bytes_up(graph))));
+            .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(graph)))));
         };
         let local = Local::new(&forest, &component);
         let effort = Effort { seed, seconds, unit, limit, room };
@@ -81,7 +81,7 @@ fn hopeless(local: &Local, least: f64, unit: f64, options: &Options) -> Error {
         least.exp2() * unit
     ))
     .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
-    .remedy(TOO_WIDE)
+    .remedy(narrower())
 }
 
 /// Fewest variables, of the largest domain size, that reach 2^`least` configurations, less one.
@@ -91,7 +91,10 @@ fn bound_width(local: &Local, least: f64) -> usize {
 }
 
 /// What helps a network that is too wide.
-const TOO_WIDE: &str = "more evidence, a longer --order-time, more --memory, or a --time-limit above the prediction";
+fn narrower() -> String {
+    let (order, memory, limit) = (Opt::OrderTime, Opt::Memory, Opt::TimeLimit);
+    format!("more evidence, a longer {order}, more {memory}, or a {limit} above the prediction")
+}
 
 fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
     let p = &plan.prediction;
@@ -104,7 +107,7 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
         p.width, p.flops, p.largest, p.seconds, plan.searched
     ))
     .limit(format!("{} seconds in {}", options.time_limit, human_bytes(options.memory)))
-    .remedy(TOO_WIDE))
+    .remedy(narrower()))
 }
 
 /// Numbers the nodes in the order of execution and sorts every scope by the global variable order.

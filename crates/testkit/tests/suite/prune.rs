@@ -276,7 +276,7 @@ fn meshes_of_columns() {
         describe(&problem(folds[0], "euclidean"), Data { x: table(&mut lcg, 0, 9, 2), y: None, weights: vec![None] });
     drop(job.unwrap());
     let refused = Overrides::read([("prune", "on"), ("mesh", "none")]).unwrap_err();
-    assert!(refused.to_string().contains("--set mesh"), "{refused}");
+    assert!(refused.to_string().contains("overrides.mesh"), "{refused}");
 }
 
 /// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the bits of a run that looks at

@@ -4,6 +4,7 @@
 
 use super::{Named, Params, RowValues, Scale, number, option, text, word};
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::pair::parse::Param;
 
 const FORMULA: &str =
@@ -20,7 +21,7 @@ fn formula_of(params: &Params) -> Result<String> {
     let angle = if word(params, "unit", UNITS)? == "deg" { OF_DEGREES } else { FORMULA };
     let radius = number(params, "radius", 1.0)?;
     if !(radius > 0.0 && radius.is_finite()) {
-        let e = Error::request(format!("a sphere of radius {radius}")).at("--param");
+        let e = Error::request(format!("a sphere of radius {radius}")).at(Opt::Param);
         return Err(e.limit("a finite number above 0"));
     }
     Ok(if params.contains_key("radius") { format!("radius * ({angle})") } else { angle.into() })
@@ -36,7 +37,7 @@ pub const HAVERSINE: Named = Named {
     options: &["unit", "radius"],
     formula: |f, params, dim| match dim {
         Some(d) if d != 2 => {
-            let e = Error::request(format!("'haversine' of rows of {d} components")).at("--metric");
+            let e = Error::request(format!("'haversine' of rows of {d} components")).at(Opt::Metric);
             Err(e.remedy("rows of latitude and longitude, two columns"))
         }
         _ => text(f, &formula_of(params)?, params, dim),

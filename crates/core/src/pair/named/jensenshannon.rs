@@ -6,6 +6,7 @@
 
 use super::{Named, RowValues, Scale, option, text};
 use crate::error::Error;
+use crate::opt::Opt;
 
 /// The sum of row `r`, 0 where a component is negative.
 fn total(r: &str) -> String {
@@ -44,7 +45,7 @@ pub const JENSENSHANNON: Named = Named {
     options: &["base"],
     formula: |f, params, dim| match params.contains_key("base") {
         true if super::number(params, "base", 2.0)? <= 1.0 => {
-            Err(Error::request("the base of a logarithm").at("--param").limit("more than 1"))
+            Err(Error::request("the base of a logarithm").at(Opt::Param).limit("more than 1"))
         }
         true => text(f, &formula(Some("base")), params, dim),
         false => text(f, &formula(None), params, dim),

@@ -2,6 +2,7 @@
 
 use super::{Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted, weighted_sum, with};
 use crate::error::Error;
+use crate::opt::Opt;
 use crate::pair::parse::Param;
 
 /// `minkowski`; p = 2 unless given.
@@ -15,7 +16,7 @@ pub const MINKOWSKI: Named = Named {
     formula: |f, params, dim| {
         let p = number(params, "p", 2.0)?;
         if p.is_nan() || p <= 0.0 {
-            return Err(Error::request(format!("p = {p}")).at("--param").limit("p is more than 0"));
+            return Err(Error::request(format!("p = {p}")).at(Opt::Param).limit("p is more than 0"));
         }
         let known = [cityblock::CITYBLOCK, euclidean::EUCLIDEAN, chebyshev::CHEBYSHEV];
         match [1.0, 2.0, f64::INFINITY].iter().position(|have| *have == p) {

@@ -3,6 +3,7 @@
 use super::parse::{Param, Scope, parse, suggestion};
 use super::tree::{Formula, Id};
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::table::Table;
 use std::collections::BTreeMap;
 
@@ -178,10 +179,10 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
             Some(advice) => advice.to_string(),
             None => suggestion(name, known, "a metric"),
         };
-        return Err(Error::request(format!("unknown metric '{name}'")).at("--metric").remedy(remedy));
+        return Err(Error::request(format!("unknown metric '{name}'")).at(Opt::Metric).remedy(remedy));
     };
     if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
-        let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name)).at("--param");
+        let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name)).at(Opt::Param);
         let takes = if named.options.is_empty() { "leave it out".into() } else { named.options.join(", ") };
         return Err(e.remedy(takes));
     }
@@ -211,9 +212,9 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
         Some(Param::Number(v)) => Ok(*v),
-        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at("--param")),
+        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at(Opt::Param)),
         Some(Param::Word(word)) => {
-            Err(Error::request(format!("'{name}' is a single number, got '{word}'")).at("--param"))
+            Err(Error::request(format!("'{name}' is a single number, got '{word}'")).at(Opt::Param))
         }
     }
 }
@@ -229,7 +230,7 @@ pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> R
                 _ => "a number".into(),
             };
             let quoted: Vec<String> = choices.iter().map(|c| format!("'{c}'")).collect();
-            Err(Error::request(format!("the option '{name}' is {got}")).at("--param").limit(quoted.join(" or ")))
+            Err(Error::request(format!("the option '{name}' is {got}")).at(Opt::Param).limit(quoted.join(" or ")))
         }
     }
 }
@@ -241,11 +242,11 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
         Some(Param::Vector(v)) if dim.is_none_or(|d| d == v.len()) => Ok(Some(v.clone())),
         Some(Param::Vector(v)) => {
             let what = format!("'{name}' has {} numbers", v.len());
-            Err(Error::request(what).at("--param").limit(format!("one for each of {} components", dim.unwrap_or(0))))
+            Err(Error::request(what).at(Opt::Param).limit(format!("one for each of {} components", dim.unwrap_or(0))))
         }
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
         Some(Param::Word(word)) => {
-            Err(Error::request(format!("'{name}' is the word '{word}'")).at("--param").limit("numbers"))
+            Err(Error::request(format!("'{name}' is the word '{word}'")).at(Opt::Param).limit("numbers"))
         }
     }
 }
@@ -254,7 +255,7 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
 pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     let w = vector(params, "w", dim)?;
     match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
-        Some(odd) => Err(Error::request(format!("the weight {odd}")).at("--param").limit("weights are at least 0")),
+        Some(odd) => Err(Error::request(format!("the weight {odd}")).at(Opt::Param).limit("weights are at least 0")),
         None => Ok(w),
     }
 }

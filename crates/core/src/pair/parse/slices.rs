@@ -5,6 +5,7 @@
 
 use super::{Parser, REDUCE};
 use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::pair::lex::TokenKind;
 use crate::pair::tree::{Binary, DEP_BOUND, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
 use std::ops::Range;
@@ -137,7 +138,7 @@ impl Parser<'_, '_> {
             let e = self.error(place.clone(), "the formula has too many components in slices".into());
             return Err(e
                 .limit(format!("{MAX_NODES} operations in all"))
-                .remedy("choose columns instead: --columns 0-99"));
+                .remedy(format!("choose columns instead: {}", Opt::Columns.like("0-99"))));
         }
         self.at = begin;
         self.slices = Slices { at, len: Some(len) };

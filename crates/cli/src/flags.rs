@@ -1,0 +1,93 @@
+//! Options in the words of the command: what a library calls `nan` is `--nan` here.
+
+use zipfold::core::error::quoted;
+use zipfold::core::opt::{Given, Opt};
+
+/// An option as the command takes it: `--range LO HI`, `--nan skip`.
+pub fn words(opt: Opt, given: Given<'_>) -> String {
+    let value = match given {
+        Given::Nothing => String::new(),
+        Given::Value(value) => quoted(value),
+        Given::Like(words) => words.to_string(),
+    };
+    match (opt, value.as_str()) {
+        (Opt::Devices, _) => "`zipfold devices`".into(),
+        // Problem files have all of them, arguments this one.
+        (Opt::Cells, "ordered") => "cells = \"ordered\" (--ordered)".into(),
+        (Opt::Cells, "") => "cells".into(),
+        (Opt::Cells, _) => format!("cells = \"{value}\""),
+        (_, "") => flag(opt).into(),
+        _ => format!("{} {value}", flag(opt)),
+    }
+}
+
+fn flag(opt: Opt) -> &'static str {
+    match opt {
+        Opt::Attributes => "--attributes",
+        Opt::Bins => "--bins",
+        Opt::Box => "--box",
+        Opt::Cells => "--ordered",
+        Opt::Columns => "--columns",
+        Opt::Cutoff => "--cutoff",
+        Opt::Device | Opt::Devices => "--device",
+        Opt::Edges => "--edges",
+        Opt::Force => "--force",
+        Opt::Ids => "--id",
+        Opt::K => "-k",
+        Opt::Memory => "--memory",
+        Opt::Metric => "--metric",
+        Opt::Nan => "--nan",
+        Opt::OrderTime => "--order-time",
+        Opt::Output => "-o",
+        Opt::Pair => "--pair",
+        Opt::PairSource => "--pair-source",
+        Opt::Param => "--param",
+        Opt::Precision => "--precision",
+        Opt::Range => "--range",
+        Opt::Resume => "--resume",
+        Opt::Samples => "--samples",
+        Opt::Set => "--set",
+        Opt::Threads => "--threads",
+        Opt::TimeLimit => "--time-limit",
+        Opt::Weights => "--weights",
+        Opt::Where => "--where",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold::{Error, Message};
+
+    fn told(text: String) -> String {
+        Message::from(text).told(words)
+    }
+
+    #[test]
+    fn an_error_names_the_flags_of_the_command() {
+        let e = Error::request("expected a finite range, got none").at(Opt::Range);
+        let e = e.remedy(format!("{} or {}", Opt::Range.like("LO HI"), Opt::Nan.to("skip")));
+        assert_eq!(e.told(words), "--range: expected a finite range, got none\n  try: --range LO HI or --nan skip");
+        assert_eq!(told(Opt::Columns.to("!a b")), "--columns '!a b'");
+        assert_eq!(told(Opt::Set.to("prune=auto")), "--set prune=auto");
+        assert_eq!(
+            told(format!("{} or {}", Opt::Cells.to("ordered"), Opt::Cells.to("square"))),
+            "cells = \"ordered\" (--ordered) or cells = \"square\""
+        );
+    }
+
+    #[test]
+    fn every_flag_is_one_of_the_grammar() {
+        let flags: std::collections::BTreeSet<String> = crate::grammar::grammar()
+            .get_subcommands()
+            .flat_map(|verb| verb.get_arguments())
+            .flat_map(|arg| {
+                let long = arg.get_long().map(|name| format!("--{name}"));
+                long.into_iter().chain(arg.get_short().map(|name| format!("-{name}")))
+            })
+            .collect();
+        for opt in Opt::ALL {
+            assert!(flags.contains(flag(*opt)), "{opt:?}: {}", flag(*opt));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The options of a request as messages name them. A library does not know how its caller writes an option: the command has flags, Python
+//! has arguments, a file has keys. So a message holds a mark for an option, and whoever shows the message says it in words of its own
+//! ([`crate::message`]).
+
+use std::fmt;
+
+/// The characters of a mark. Unicode keeps them for use inside a program, so no text that people write has them.
+const OPEN: char = '\u{fdd0}';
+const VALUE: char = '\u{fdd1}';
+const LIKE: char = '\u{fdd2}';
+const CLOSE: char = '\u{fdd3}';
+
+macro_rules! opts {
+    ($($opt:ident = $key:literal, $about:literal;)+) => {
+        /// An option that messages name. Its text is a mark, which belongs in a message and nowhere else.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Opt {
+            $(#[doc = $about] $opt,)+
+        }
+
+        impl Opt {
+            /// All of them.
+            pub const ALL: &[Opt] = &[$(Opt::$opt),+];
+
+            /// Its key in a problem file, or its field in the library.
+            pub fn key(self) -> &'static str {
+                match self {
+                    $(Opt::$opt => $key,)+
+                }
+            }
+        }
+    };
+}
+
+opts! {
+    Attributes = "attributes", "Columns beside the coordinates.";
+    Bins = "bins", "The number of bins of a histogram.";
+    Box = "box", "A periodic box.";
+    Cells = "cells", "Which cells of the space are visited.";
+    Columns = "columns", "The columns that are read.";
+    Cutoff = "near", "The largest distance of a pair.";
+    Device = "device", "Where the run computes.";
+    Devices = "zipfold::device::list", "No option: the list of the devices there are, which every interface has.";
+    Edges = "edges", "The edges of a histogram.";
+    Force = "force", "An existing output is replaced.";
+    Ids = "ids", "The columns that name rows.";
+    K = "k", "The number of neighbours of a row.";
+    Memory = "memory", "The memory that a run stays within.";
+    Metric = "metric", "A pair by its name.";
+    Nan = "nan", "What happens to NaN.";
+    OrderTime = "order_seconds", "The time for the search of an order of variables.";
+    Output = "output", "Where the answer goes.";
+    Pair = "formula", "A pair by its formula.";
+    PairSource = "pair source", "A pair by its source in C.";
+    Param = "params", "A value of a formula, or an option of a metric.";
+    Precision = "precision", "The type of values.";
+    Range = "range", "The first and the last edge of a histogram.";
+    Resume = "resume", "An interrupted run goes on.";
+    Samples = "samples", "The number of samples of a network.";
+    Set = "overrides", "A choice of the plan.";
+    Threads = "threads", "The number of threads.";
+    TimeLimit = "time_limit", "The predicted time beyond which a run is refused.";
+    Weights = "weights", "The weights of rows.";
+    Where = "where", "The condition of a join.";
+}
+
+/// What a message says of an option's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given<'a> {
+    /// Nothing: it names the option.
+    Nothing,
+    /// This value, letter by letter.
+    Value(&'a str),
+    /// Words that stand for a value, such as `LO HI`.
+    Like(&'a str),
+}
+
+impl Opt {
+    /// The option with `value`, for a message.
+    pub fn to(self, value: impl fmt::Display) -> String {
+        format!("{OPEN}{}{VALUE}{value}{CLOSE}", self.key())
+    }
+    /// The option with words that stand for a value, for a message.
+    pub fn like(self, words: impl fmt::Display) -> String {
+        format!("{OPEN}{}{LIKE}{words}{CLOSE}", self.key())
+    }
+}
+
+impl fmt::Display for Opt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{OPEN}{}{CLOSE}", self.key())
+    }
+}
+
+impl From<Opt> for String {
+    fn from(opt: Opt) -> String {
+        opt.to_string()
+    }
+}
+
+/// Whether `c` is a character of marks: a text that is shown to people has none.
+pub fn is_mark(c: char) -> bool {
+    matches!(c, OPEN | VALUE | LIKE | CLOSE)
+}
+
+/// `text` with `words` in place of every mark; what only looks like one stays.
+pub fn unmarked(text: &str, words: impl Fn(Opt, Given<'_>) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, (opt, given), after)) = next_mark(rest) {
+        out.push_str(before);
+        out.push_str(&words(opt, given));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The first mark of `text`, what stands before it and what after it.
+fn next_mark(text: &str) -> Option<(&str, (Opt, Given<'_>), &str)> {
+    text.match_indices(OPEN).find_map(|(at, _)| {
+        let inside = &text[at + OPEN.len_utf8()..];
+        let (mark, after) = inside.split_once(CLOSE)?;
+        let (key, given) = match mark.split_once(VALUE) {
+            Some((key, value)) => (key, Given::Value(value)),
+            None => mark.split_once(LIKE).map_or((mark, Given::Nothing), |(key, words)| (key, Given::Like(words))),
+        };
+        let opt = Opt::ALL.iter().find(|opt| opt.key() == key)?;
+        Some((&text[..at], (*opt, given), after))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(opt: Opt, given: Given<'_>) -> String {
+        format!("<{} {given:?}>", opt.key())
+    }
+
+    #[test]
+    fn marks_become_words_and_only_marks() {
+        let text = format!("give {}, {} or {}", Opt::Range.like("LO HI"), Opt::Nan.to("skip"), Opt::K);
+        let said = unmarked(&text, bare);
+        assert_eq!(said, r#"give <range Like("LO HI")>, <nan Value("skip")> or <k Nothing>"#);
+        for text in ["", "plain", "\u{fdd0}", "\u{fdd0}odd\u{fdd3}", "\u{fdd3}a\u{fdd0}range"] {
+            assert_eq!(unmarked(text, bare), text);
+        }
+        assert_eq!(unmarked(&format!("\u{fdd0}{}", Opt::K), bare), "\u{fdd0}<k Nothing>");
+    }
+
+    #[test]
+    fn every_option_has_a_key_of_its_own() {
+        for (at, opt) in Opt::ALL.iter().enumerate() {
+            assert!(Opt::ALL[..at].iter().all(|other| other.key() != opt.key()), "{opt:?}");
+            assert_eq!(unmarked(&opt.to(1), bare), format!("<{} Value(\"1\")>", opt.key()));
+        }
+    }
+}
