@@ -7,6 +7,7 @@ pub mod density;
 pub mod docs;
 pub mod documents;
 pub mod duties;
+pub mod flags;
 pub mod lengths;
 pub mod measures;
 pub mod names;
@@ -27,6 +28,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         docs::check,
         documents::check,
         duties::check,
+        flags::check,
         lengths::check,
         names::check_names,
         names::check_paths,
