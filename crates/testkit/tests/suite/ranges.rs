@@ -242,7 +242,7 @@ fn ranges_that_are_none_are_refused() {
     refused(vec![0.0, 1.0], "formula = \"log(x[0] * y[0])\"", "-inf");
     refused(vec![0.0, 1e300], "formula = \"sum((x - y)^2)\"", "inf");
     // All values beyond where a half can be added.
-    refused(vec![0.0, 1e300], "metric = \"cityblock\"", "range = [LO, HI]");
+    refused(vec![0.0, 1e300], "metric = \"cityblock\"", "bins, range");
 }
 
 /// Several axes, of which one is a formula of its own: each has its own range.
