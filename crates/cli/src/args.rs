@@ -1,7 +1,8 @@
 //! The grammar of the command.
 
 use crate::values::{OneOf, whole};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
+use std::path::PathBuf;
 
 /// Compute over all pairs of rows, and exact inference on graphical models.
 ///
@@ -28,7 +29,7 @@ pub enum Verb {
     #[command(flatten)]
     Ask(Question),
     /// Exact inference on a discrete graphical model
-    Infer(crate::infer::InferArgs),
+    Infer(InferArgs),
     /// Fold the results of shards into one
     Merge(Merge),
     /// Say how a question would be answered: plan, memory, predicted time
@@ -91,7 +92,7 @@ pub enum Explained {
     #[command(flatten)]
     Ask(Question),
     /// Exact inference on a discrete graphical model
-    Infer(crate::infer::InferArgs),
+    Infer(InferArgs),
 }
 
 /// A question about pairs.
@@ -392,4 +393,47 @@ pub struct BenchArgs {
     /// Force a plan choice: isa=avx2, prune=off
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = OneOf::setting(), hide_possible_values = true)]
     pub set: Vec<String>,
+}
+
+/// Exact inference on a discrete graphical model.
+#[derive(Args, Clone, Debug)]
+pub struct InferArgs {
+    /// The network: .uai, .erg, .bif, .xmlbif or .net, plain or .gz or .xz, or - for standard input
+    #[arg(help_heading = "Input", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// Evidence in the UAI format, or `name = state` lines
+    #[arg(long, value_name = "FILE", help_heading = "Input", value_hint = ValueHint::FilePath)]
+    pub evidence: Option<PathBuf>,
+    /// One more observation (may be repeated)
+    #[arg(long, value_name = "NAME=STATE", help_heading = "Input")]
+    pub observe: Vec<String>,
+    /// What is asked: pr is log10 of the partition function, mar the probabilities of all variables, map the most probable
+    /// states (mmap: of some variables), sum the table of some variables, samples draws
+    #[arg(long, default_value = "mar", help_heading = "Question", ignore_case = true,
+        value_parser = ["pr", "mar", "map", "mpe", "mmap", "sum", "samples"])]
+    pub task: String,
+    /// Variables, by name or number from 0: those of mmap and sum; of mar only these
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Question")]
+    pub keep: Vec<String>,
+    /// Number of samples
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Question")]
+    pub samples: usize,
+    /// Type of the tables
+    #[arg(long, default_value = "f64", value_parser = ["f64", "f32"], help_heading = "Question")]
+    pub precision: String,
+    /// Seed of the order search and of samples
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Question", hide_short_help = true)]
+    pub seed: u64,
+    /// The form of the answer [default: by the extension of -o; a table on a terminal, else uai]
+    #[arg(long, value_parser = ["table", "uai", "csv", "tsv", "json"], help_heading = "Output")]
+    pub format: Option<String>,
+    /// Seconds for the order search [default: tied to the predicted execution]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
+    pub order_time: Option<f64>,
+    /// Predicted seconds beyond which the network is refused
+    #[arg(long, default_value_t = 120.0, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
+    pub time_limit: f64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunArgs,
 }

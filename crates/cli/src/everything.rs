@@ -2,6 +2,7 @@
 //! prediction and against the questions beside it.
 
 mod clock;
+mod cover;
 mod levels;
 mod question;
 #[cfg(test)]
@@ -11,7 +12,8 @@ use crate::args::BenchArgs;
 use crate::ask;
 use crate::terminal::print_line;
 use clock::Watch;
-use levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, WEIGHTS, cover};
+use cover::cover;
+use levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, WEIGHTS};
 use question::{Asked, Ends, asked, of_two};
 use std::collections::BTreeMap;
 use zipfold::core::figures;

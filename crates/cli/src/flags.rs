@@ -1,5 +1,6 @@
 //! Options in the words of the command: what a library calls `nan` is `--nan` here.
 
+use zipfold::Message;
 use zipfold::core::error::quoted;
 use zipfold::core::opt::{Given, Opt};
 
@@ -19,6 +20,11 @@ pub fn words(opt: Opt, given: Given<'_>) -> String {
         (_, "") => flag(opt).into(),
         _ => format!("{} {value}", flag(opt)),
     }
+}
+
+/// Warnings in the words of the command.
+pub fn told_all(warnings: &[Message]) -> Vec<String> {
+    warnings.iter().map(|w| w.told(words)).collect()
 }
 
 fn flag(opt: Opt) -> &'static str {
@@ -57,7 +63,7 @@ fn flag(opt: Opt) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zipfold::{Error, Message};
+    use zipfold::Error;
 
     fn told(text: String) -> String {
         Message::from(text).told(words)

@@ -1,65 +1,21 @@
 //! `zipfold infer` and `zipfold explain infer`.
 
-use crate::args::RunArgs;
-use crate::infer_tables::{self as tables, Form};
+use crate::args::InferArgs;
+use crate::infer_tables::{self as tables, Form, impossible};
 use crate::progress::Phases;
 use crate::terminal::say;
-use crate::{answer, ask, infer_explain, infer_plot, infer_report, lists, terminal, values};
-use clap::ValueHint;
-use std::path::PathBuf;
+use crate::text_file::write_text;
+use crate::{answer, ask, infer_explain, infer_plot, infer_report, lists, terminal};
 use std::time::{Duration, Instant};
 use zipfold::core::budget::human_bytes;
 use zipfold::core::factor::{Answer, Evidence, Network, Task};
 use zipfold::core::figures;
 use zipfold::core::shown::shown;
-use zipfold::core::{Blame, Budget, Error, Precision, Result};
+use zipfold::core::{Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::io::{OutputOptions, evidence, network};
 use zipfold::slices::Checkpoint;
 use zipfold::warnings::Warnings;
-
-/// Exact inference on a discrete graphical model.
-#[derive(clap::Args, Clone, Debug)]
-pub struct InferArgs {
-    /// The network: .uai, .erg, .bif, .xmlbif or .net, plain or .gz or .xz, or - for standard input
-    #[arg(help_heading = "Input", value_hint = ValueHint::FilePath)]
-    pub model: PathBuf,
-    /// Evidence in the UAI format, or `name = state` lines
-    #[arg(long, value_name = "FILE", help_heading = "Input", value_hint = ValueHint::FilePath)]
-    pub evidence: Option<PathBuf>,
-    /// One more observation (may be repeated)
-    #[arg(long, value_name = "NAME=STATE", help_heading = "Input")]
-    pub observe: Vec<String>,
-    /// What is asked: pr is log10 of the partition function, mar the probabilities of all variables, map the most probable
-    /// states (mmap: of some variables), sum the table of some variables, samples draws
-    #[arg(long, default_value = "mar", help_heading = "Question", ignore_case = true,
-        value_parser = ["pr", "mar", "map", "mpe", "mmap", "sum", "samples"])]
-    pub task: String,
-    /// Variables, by name or number from 0: those of mmap and sum; of mar only these
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Question")]
-    pub keep: Vec<String>,
-    /// Number of samples
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = values::whole, allow_negative_numbers = true, help_heading = "Question")]
-    pub samples: usize,
-    /// Type of the tables
-    #[arg(long, default_value = "f64", value_parser = ["f64", "f32"], help_heading = "Question")]
-    pub precision: String,
-    /// Seed of the order search and of samples
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Question", hide_short_help = true)]
-    pub seed: u64,
-    /// The form of the answer [default: by the extension of -o; a table on a terminal, else uai]
-    #[arg(long, value_parser = ["table", "uai", "csv", "tsv", "json"], help_heading = "Output")]
-    pub format: Option<String>,
-    /// Seconds for the order search [default: tied to the predicted execution]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
-    pub order_time: Option<f64>,
-    /// Predicted seconds beyond which the network is refused
-    #[arg(long, default_value_t = 120.0, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
-    pub time_limit: f64,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub run: RunArgs,
-}
 
 /// Everything that is read and checked before work.
 struct Prepared {
@@ -143,14 +99,6 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
         write_text(path, &infer_plot::profile_svg(&infer_explain::visited(plan))?, options(&args))?;
     }
     Ok(())
-}
-
-/// What is said of evidence that cannot happen: there is nothing to ask after it, and its probability is an answer of its
-/// own (`--task pr`).
-pub fn impossible() -> Error {
-    Error::new(Blame::Impossible, "the evidence has probability zero, so there is nothing to ask after it")
-        .at("--evidence, --observe")
-        .remedy("take back an observation; --task pr gives the probability of what was observed")
 }
 
 /// Threads for each core that are started at most: more only wait, and look through each other's work for some.
@@ -340,16 +288,6 @@ fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<Stri
     Ok(outputs)
 }
 
-/// A file whole or not at all.
-pub fn write_text(path: &str, text: &str, options: OutputOptions) -> Result<()> {
-    use std::io::Write as _;
-    let mut out = zipfold::io::Output::create(path, options)?;
-    if let Err(e) = out.write_all(text.as_bytes()) {
-        return Err(out.error(&e));
-    }
-    out.commit()
-}
-
 /// `mar of 8 variables in 1.2 ms (order search 0.8 ms) · peak 6.2 MiB`.
 fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
     let [simplify, order, kernel] = done.seconds;
@@ -378,6 +316,6 @@ fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, tota
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
         "log10": log10, "plan": plan,
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
-        "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::show::told_all(&done.warnings)})
+        "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::flags::told_all(&done.warnings)})
     .to_string()
 }

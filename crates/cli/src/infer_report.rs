@@ -1,9 +1,10 @@
 //! `infer --report`: one self-contained HTML page about an inference.
 
-use crate::infer::InferArgs;
+use crate::args::InferArgs;
 use crate::infer_plot::marginals_svg;
 use crate::infer_tables::{self as tables, Form};
 use crate::report::{STYLE, plain, table};
+use crate::text_file::write_text;
 use zipfold::core::budget::human_bytes;
 use zipfold::core::factor::{Answer, Network};
 use zipfold::core::{Result, figures};
@@ -25,7 +26,7 @@ pub fn write(
     total: f64,
     options: OutputOptions,
 ) -> Result<()> {
-    crate::infer::write_text(path, &page(network, args, done, total), options)
+    write_text(path, &page(network, args, done, total), options)
 }
 
 fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> String {
@@ -53,7 +54,7 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
         answer += "…\n";
     }
     let warnings: String =
-        crate::show::told_all(&done.warnings).iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
+        crate::flags::told_all(&done.warnings).iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
     let plan = done.plan.as_ref().map_or_else(
         || "simplification settled everything\n".to_string(),
         |plan| serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),

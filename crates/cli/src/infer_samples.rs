@@ -1,7 +1,7 @@
 //! Samples go to their output one by one: none is held.
 
-use crate::infer::{InferArgs, impossible};
-use crate::infer_tables::{Form, object};
+use crate::args::InferArgs;
+use crate::infer_tables::{Form, impossible, object};
 use serde_json::Value;
 use std::io::{self, Write};
 use zipfold::core::Result;

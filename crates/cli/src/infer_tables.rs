@@ -7,6 +7,15 @@ use zipfold::core::factor::{Answer, Network};
 use zipfold::core::figures;
 use zipfold::io::csv_write::text_cell;
 use zipfold::io::uai_result;
+use zipfold::{Blame, Error};
+
+/// What is said of evidence that cannot happen: there is nothing to ask after it, and its probability is an answer of its
+/// own (`--task pr`).
+pub fn impossible() -> Error {
+    Error::new(Blame::Impossible, "the evidence has probability zero, so there is nothing to ask after it")
+        .at("--evidence, --observe")
+        .remedy("take back an observation; --task pr gives the probability of what was observed")
+}
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

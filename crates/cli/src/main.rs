@@ -25,6 +25,7 @@ mod show;
 mod skeleton;
 mod target;
 mod terminal;
+mod text_file;
 mod values;
 mod work;
 

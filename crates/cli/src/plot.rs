@@ -1,7 +1,7 @@
 //! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as points.
 
+use crate::text_file::write_text;
 use plotters::prelude::*;
-use std::io::Write;
 use zipfold::core::Side;
 use zipfold::core::fold::{Fold, Numbers, Role};
 use zipfold::io::OutputOptions;
@@ -22,12 +22,7 @@ enum Picture {
 /// # Errors
 /// Those of the output.
 pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<()> {
-    let text = svg(job, outcome)?;
-    let mut out = zipfold::io::Output::create(path, options)?;
-    if let Err(e) = out.write_all(text.as_bytes()) {
-        return Err(out.error(&e));
-    }
-    out.commit()
+    write_text(path, &svg(job, outcome)?, options)
 }
 
 /// The first fold's picture as the text of an SVG file.

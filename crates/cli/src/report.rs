@@ -2,7 +2,7 @@
 
 use crate::plot;
 use crate::show::Told;
-use std::io::Write;
+use crate::text_file::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
 
@@ -59,11 +59,7 @@ fn page(told: &Told<'_>) -> String {
 /// # Errors
 /// Those of the output.
 pub fn write(path: &str, told: &Told<'_>, options: OutputOptions) -> Result<()> {
-    let mut out = zipfold::io::Output::create(path, options)?;
-    if let Err(e) = out.write_all(page(told).as_bytes()) {
-        return Err(out.error(&e));
-    }
-    out.commit()
+    write_text(path, &page(told), options)
 }
 
 /// Refuses names that no page can have.

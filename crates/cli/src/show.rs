@@ -3,13 +3,24 @@
 use crate::args::RunArgs;
 use crate::flags;
 use crate::terminal::{print_line, say};
-use crate::work::Seconds;
 use zipfold::core::budget::human_bytes;
 use zipfold::core::figures;
 use zipfold::core::shown::shown;
 use zipfold::device::{Facts, Runtime};
 use zipfold::query::plan_json;
-use zipfold::{Job, Message, Outcome, Result};
+use zipfold::{Job, Outcome, Result};
+
+/// Seconds of every phase.
+#[derive(Default)]
+#[allow(missing_docs)]
+pub struct Seconds {
+    pub read: f64,
+    pub range: f64,
+    pub plan: f64,
+    pub kernel: f64,
+    pub write: f64,
+    pub total: f64,
+}
 
 /// What is told about a run when it has ended.
 #[allow(missing_docs)]
@@ -22,11 +33,6 @@ pub struct Told<'a> {
     pub peak_bytes: u64,
     pub outputs: &'a [String],
     pub inputs: serde_json::Value,
-}
-
-/// Warnings in the words of the command.
-pub fn told_all(warnings: &[Message]) -> Vec<String> {
-    warnings.iter().map(|w| w.told(flags::words)).collect()
 }
 
 /// JSON on standard output, or a summary on standard error.
@@ -52,7 +58,7 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
-            "warnings": told_all(&outcome.warnings),
+            "warnings": flags::told_all(&outcome.warnings),
         });
         return print_line(&value.to_string());
     }

@@ -5,7 +5,9 @@ use crate::flags;
 use crate::named::Names;
 use crate::preview::preview;
 use crate::progress::Bar;
+use crate::show::Seconds;
 use crate::terminal::{print_line, say};
+use crate::text_file::write_text;
 use crate::{answer, ask, plot, quote, report, show};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -24,18 +26,6 @@ use zipfold::reading::read_data;
 use zipfold::run::Target;
 use zipfold::shards;
 use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
-
-/// Seconds of every phase.
-#[derive(Default)]
-#[allow(missing_docs)]
-pub struct Seconds {
-    pub read: f64,
-    pub range: f64,
-    pub plan: f64,
-    pub kernel: f64,
-    pub write: f64,
-    pub total: f64,
-}
 
 /// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of numbers is the worst.
 const LONGEST_PROBLEM: u64 = 64 << 20;
@@ -401,7 +391,6 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
 pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) -> Result<()> {
-    use std::io::Write;
     let facts = crate::target::facts(target, budget)?;
     let data = read_data(problem, budget)?;
     let options = Options {
@@ -424,11 +413,7 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
         None | Some("-") => print_line(&text),
         Some(path) => {
             let options = OutputOptions { force: args.force, durable: args.durable };
-            let mut out = zipfold::io::Output::create(path, options)?;
-            if let Err(e) = out.write_all(text.as_bytes()) {
-                return Err(out.error(&e));
-            }
-            out.commit()
+            write_text(path, &text, options)
         }
     }
 }

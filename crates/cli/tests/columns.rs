@@ -102,7 +102,9 @@ fn degrees_are_degrees() {
     assert!((value - 343.556).abs() < 0.01, "{line}");
     assert!(!km.err.contains("warning"), "{}", km.err);
     let radians = folder.run("dist cities.csv --metric haversine -o r.csv").ok();
-    assert!(radians.err.contains("warning:") && radians.err.contains("unit=deg"), "{}", radians.err);
+    assert!(radians.err.contains("warning:") && radians.err.contains("try: --param unit=deg"), "{}", radians.err);
+    let json = folder.run("dist cities.csv --metric haversine --json -o j.csv").ok();
+    assert!(json.out.contains("try: --param unit=deg"), "{}", json.out);
     folder.run("dist cities.csv --unit deg").refused(&["unit"]);
 }
 

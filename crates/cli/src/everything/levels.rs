@@ -1,18 +1,11 @@
-//! The factors of `bench/definitions/everything.toml`, and questions in which every pair of levels of two factors is.
+//! The factors of `bench/definitions/everything.toml` and their levels.
 
-use super::question::is_askable;
 use serde::Deserialize;
-use std::collections::HashSet;
 use zipfold::core::pair::named::{self, Named};
-use zipfold::core::random::SplitMix;
 use zipfold::{Error, Result};
 
 /// The factors and their levels.
 const DEFINITION: &str = include_str!("../../../../bench/definitions/everything.toml");
-
-/// Ways to complete a pair of levels to a question: drawn, and of those that may mean something described.
-const DRAWN: usize = 600;
-const DESCRIBED: usize = 12;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,7 +45,7 @@ struct Factors {
 }
 
 /// A factor by its place in a [`Case`].
-const FACTORS: usize = 9;
+pub const FACTORS: usize = 9;
 /// The value of a pair: a metric, or a formula.
 pub const VALUE: usize = 0;
 /// What is kept of the values.
@@ -92,7 +85,8 @@ impl Levels {
             toml::from_str(DEFINITION).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
         Ok(Levels { definition, metrics: named::all().iter().collect() })
     }
-    fn count(&self, factor: usize) -> usize {
+    /// Levels of a factor.
+    pub fn count(&self, factor: usize) -> usize {
         let f = &self.definition.factors;
         match factor {
             VALUE => self.metrics.len() + self.definition.formula.len(),
@@ -200,55 +194,4 @@ fn with(case: &Case, factor: usize, level: usize) -> Case {
     let mut other = *case;
     other[factor] = level;
     other
-}
-
-/// Levels of two factors.
-type Pair = (usize, usize, usize, usize);
-
-/// The pairs of levels in `case`.
-fn pairs_of(case: &Case) -> impl Iterator<Item = Pair> {
-    (0..FACTORS).flat_map(move |a| (a + 1..FACTORS).map(move |b| (a, case[a], b, case[b])))
-}
-
-/// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was found for, as most of those
-/// have no meaning (weights of a minimum, a histogram of vectors).
-pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
-    let mut numbers = SplitMix::new(20);
-    let mut covered: HashSet<Pair> = HashSet::new();
-    let (mut cases, mut without) = (vec![], 0);
-    for (a, b) in (0..FACTORS).flat_map(|a| (a + 1..FACTORS).map(move |b| (a, b))) {
-        for (of_a, of_b) in (0..levels.count(a)).flat_map(|l| (0..levels.count(b)).map(move |m| (l, m))) {
-            if covered.contains(&(a, of_a, b, of_b)) {
-                continue;
-            }
-            match fullest(levels, &mut numbers, &covered, (a, of_a, b, of_b)) {
-                Some(case) => {
-                    covered.extend(pairs_of(&case));
-                    cases.push(case);
-                }
-                None => without += 1,
-            }
-        }
-    }
-    (cases, without)
-}
-
-/// Of some questions with a pair of levels the one with most pairs that none had yet.
-fn fullest(levels: &Levels, numbers: &mut SplitMix, covered: &HashSet<Pair>, pair: Pair) -> Option<Case> {
-    let (mut best, mut described): (Option<(usize, Case)>, usize) = (None, 0);
-    for _ in 0..DRAWN {
-        let mut case: Case = std::array::from_fn(|f| numbers.remainder(levels.count(f)));
-        (case[pair.0], case[pair.2]) = (pair.1, pair.3);
-        let new = pairs_of(&case).filter(|pair| !covered.contains(pair)).count();
-        if best.is_none_or(|(most, _)| new > most) && levels.allow(&case) {
-            described += 1;
-            if is_askable(levels, &case) {
-                best = Some((new, case));
-            }
-        }
-        if described == DESCRIBED {
-            break;
-        }
-    }
-    best.map(|(_, case)| case)
 }

@@ -1,6 +1,7 @@
 //! Every question of the definitions has the answer of the specification, at a size that takes no time.
 
-use super::levels::{Case, FOLD, Levels, cover};
+use super::cover::cover;
+use super::levels::{Case, FOLD, Levels};
 use super::question::asked;
 use zipfold::core::{Precision, oracle};
 use zipfold::query::Query;
