@@ -5,8 +5,9 @@ use crate::emit::dense as text;
 use crate::emit::header;
 use crate::emit::maps::{Map, Placing, Root};
 use crate::emit::matrix as products;
-use crate::engine::Number;
-use crate::rows::{self, Loaded, Rows};
+use crate::emit::panels;
+use crate::rectangle::Number;
+use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
 use crate::twin::maps;
 use rayon::prelude::*;
@@ -57,7 +58,7 @@ pub fn source(job: &Job, work: &Matrix, precision: Precision, runtime: Runtime, 
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
     let named = [Some(("zf_cross", Placing::CROSS)), work.triangle.map(|placing| ("zf_half", placing))];
-    let mut source = header(runtime) + &rows::panels(job, rows);
+    let mut source = header(runtime) + &panels::panels(job, rows);
     if let matrix::Kernel::Products(_) = work.kernel {
         source += products::functions();
     }

@@ -4,67 +4,18 @@ use crate::dense::{self, Dense};
 use crate::emit::values;
 use crate::host::Host;
 use crate::points::{self, Points};
+use crate::rectangle::{Number, Rectangle};
 use crate::rows::{Kinds, Loaded, Rows};
-use crate::runtime::{Arg, Device, Grid, Kernel, Plain};
+use crate::runtime::{Arg, Device, Grid, Kernel};
 use std::ops::Range;
 use std::sync::Mutex;
-use zipfold_core::fold::{BLOCK, Value};
+use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
 use zipfold_plan::device::{Facts, OnDevice, Runtime, Work};
-use zipfold_plan::executor::{self, Executor, Folded, Nowhere, Sink, Stop};
+use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
-
-/// Numbers that devices compute.
-pub trait Number: Plain + Default + Send + Sync + Value + executor::Number {
-    /// Not a number.
-    const NAN: Self;
-    /// Widened.
-    fn wide(self) -> f64;
-}
-impl Number for f32 {
-    const NAN: f32 = f32::NAN;
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-}
-impl Number for f64 {
-    const NAN: f64 = f64::NAN;
-    fn wide(self) -> f64 {
-        self
-    }
-}
-
-/// Values of a rectangle of cells: parts (numbers of roots), rows, columns.
-#[derive(Debug)]
-pub struct Rectangle<T> {
-    /// Rows of x.
-    pub rows: Range<usize>,
-    /// Rows of y.
-    pub cols: Range<usize>,
-    /// The numbers.
-    pub items: Vec<T>,
-}
-
-impl<T: Number> Rectangle<T> {
-    fn place(&self, part: usize, i: usize, j: usize) -> usize {
-        (part * self.rows.len() + i - self.rows.start) * self.cols.len() + j - self.cols.start
-    }
-    /// Number `part` of cell (i, j), widened.
-    pub fn at(&self, part: usize, i: usize, j: usize) -> f64 {
-        self.items[self.place(part, i, j)].wide()
-    }
-    /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell are.
-    pub fn numbers(&self, i: usize, j: usize) -> (&[T], usize) {
-        (&self.items[self.place(0, i, j)..], self.rows.len() * self.cols.len())
-    }
-    /// Number `part` of the cells of row `i` in `run`.
-    pub fn run(&self, part: usize, i: usize, run: &Range<usize>) -> &[T] {
-        let at = self.place(part, i, run.start);
-        &self.items[at..at + run.len()]
-    }
-}
 
 /// A job loaded on a device.
 pub struct Engine<'j> {

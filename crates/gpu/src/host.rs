@@ -1,6 +1,6 @@
 //! Folds values that a device computed, on the host, in the canonical order of blocks. Serves every fold.
 
-use crate::engine::{Number, Rectangle};
+use crate::rectangle::{Number, Rectangle};
 use std::ops::Range;
 use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};

@@ -8,6 +8,7 @@ pub mod host;
 mod join;
 pub mod pack;
 pub mod points;
+pub mod rectangle;
 pub mod rows;
 pub mod runtime;
 pub mod skeleton;

@@ -4,10 +4,11 @@
 use crate::emit::folds;
 use crate::emit::header;
 use crate::emit::nearest;
+use crate::emit::panels;
 use crate::emit::select::{self, Output, Truth};
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
-use crate::rows::{self, Loaded, Rows};
+use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -154,7 +155,7 @@ pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows:
         band: if let Swept::Histogram(h) = fold { sweeps.band(h) } else { None },
         truth: truth.as_ref(),
     };
-    let before = header(runtime) + &rows::panels(job, rows) + &functions(job, shape, fold);
+    let before = header(runtime) + &panels::panels(job, rows) + &functions(job, shape, fold);
     if let Some(tile) = &shape.tiled {
         return Ok(before + &strip::kernel("zf_sweep", job, shape, tile, (known, PAGE)));
     }

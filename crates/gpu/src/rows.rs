@@ -134,17 +134,6 @@ impl Loaded {
     }
 }
 
-/// Where kernels find the panel of a row: counted from the first one that is held.
-pub fn panels(job: &Job, rows: Residency) -> String {
-    let constants: usize = job.low.constants.iter().map(Vec::len).sum();
-    let first = |at: usize| if rows == Residency::Streamed { format!(" - (zf_u32)c[{at}]") } else { String::new() };
-    format!(
-        "#define ZF_PANEL_X(row) ((row) / 128u{})\n#define ZF_PANEL_Y(row) ((row) / 128u{})\n",
-        first(constants),
-        first(constants + 1)
-    )
-}
-
 /// The rows of a job for the tiles of a run.
 pub struct Rows<'j> {
     job: &'j Job,

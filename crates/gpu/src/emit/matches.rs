@@ -1,8 +1,8 @@
 //! Predicates as epilogues of dense tiles: counts by row, rows that have a match, and the matches of joins.
 
+use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::fill;
 use super::select::Truth;
-use super::strip::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use zipfold_core::pair::tree::Side;
 use zipfold_plan::device::sweeps::Shape;
 

@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod dense;
+mod epilogue;
 pub mod expression;
 pub mod folds;
 pub mod loads;
@@ -10,6 +11,7 @@ mod matches;
 pub mod matrix;
 pub mod nearest;
 pub mod pair;
+pub mod panels;
 pub mod select;
 pub mod strip;
 pub mod sweep;

@@ -87,6 +87,6 @@ pub fn kernel(name: &str, low: &Lowered, cell: Option<&PeriodicBox>, precision: 
 pub fn source(job: &Job, precision: Precision, runtime: Runtime, rows: Residency) -> String {
     let roots: Vec<usize> = (0..job.low.formula.roots.len()).collect();
     super::header(runtime)
-        + &crate::rows::panels(job, rows)
+        + &super::panels::panels(job, rows)
         + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
 }
