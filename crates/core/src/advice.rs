@@ -1,6 +1,6 @@
 //! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
 
-use crate::describe::Data;
+use crate::data::Data;
 use crate::message::Message;
 use crate::opt::Opt;
 use crate::pair::named::{self, RowValues};

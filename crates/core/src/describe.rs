@@ -1,33 +1,22 @@
 //! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is computed yet.
 
+use self::pair::named_pair;
+use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::roots::add_root;
 use crate::fold::rows::Along;
 use crate::fold::{Fold, RowFold};
-use crate::hash::Hash;
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
-use crate::pair::parse::{Prepared, Scope, parse};
-use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
-use crate::problem::{FoldSpec, Input, NanPolicy, Problem, SCHEMA};
+use crate::pair::parse::Prepared;
+use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Domain, PeriodicBox, Space, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
+pub(crate) mod pair;
 pub(crate) mod weights;
-
-/// The tables of a problem.
-#[derive(Clone, Debug)]
-pub struct Data {
-    /// The rows called x.
-    pub x: Table,
-    /// The rows called y, if they are others.
-    pub y: Option<Table>,
-    /// For every fold: weights of the rows of x and of y (of one input: the same twice).
-    pub weights: Vec<Option<[Table; 2]>>,
-}
 
 /// A problem ready to be planned and run.
 #[derive(Clone, Debug)]
@@ -54,52 +43,6 @@ pub struct Job {
     pub symmetric: bool,
     /// Whether pairs are left out for a weight that is missing: one of the roots is NaN for them.
     pub holes: bool,
-}
-
-impl Data {
-    /// The rows of y, or of x paired with itself.
-    pub fn other(&self) -> &Table {
-        self.y.as_ref().unwrap_or(&self.x)
-    }
-    /// The inputs of `problem` and the hashes of their data.
-    pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
-        let sides = [(Some(&problem.x), Some(&self.x)), (problem.y.as_ref(), self.y.as_ref())];
-        let inputs = sides.into_iter().enumerate().filter_map(|(side, (input, table))| {
-            let mut hash = Hash::default();
-            hash.table(table?);
-            for (fold, weights) in problem.folds.iter().zip(&self.weights) {
-                if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
-                    hash.table(&weights[side]);
-                }
-            }
-            Some((input?, hash))
-        });
-        let weights = problem.folds.iter().zip(&self.weights).filter_map(|(fold, weights)| {
-            let (FoldSpec::Reduce { weights: Some(input), .. }, Some([table, _])) = (fold, weights) else {
-                return None;
-            };
-            let mut hash = Hash::default();
-            hash.table(table);
-            Some((input, hash))
-        });
-        inputs.chain(weights).map(|(input, hash)| (input, format!("{:032x}", hash.finish()))).collect()
-    }
-    /// The largest number of components.
-    pub(crate) fn widest(&self) -> usize {
-        self.x.cols().max(self.other().cols())
-    }
-    /// Components of a row of x and of y.
-    pub(crate) fn cols(&self) -> [usize; 2] {
-        [self.x.cols(), self.other().cols()]
-    }
-    /// Names of the columns of x and of y.
-    pub(crate) fn names(&self) -> [Option<&[String]>; 2] {
-        [self.x.names(), self.other().names()]
-    }
-    /// Columns of x and of y that are text.
-    pub(crate) fn texts(&self) -> [&[usize]; 2] {
-        [self.x.texts(), self.other().texts()]
-    }
 }
 
 impl Job {
@@ -243,23 +186,6 @@ fn input_name(problem: &Problem) -> &str {
     problem.y.as_ref().map_or("the second input", |y| y.name.as_str())
 }
 
-/// The named pair of `problem`, unless it has a formula, or a condition alone.
-fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
-    let spec = &problem.pair;
-    if spec.metric.is_some() && spec.formula.is_some() {
-        return Err(Error::request("a pair is a metric or a formula, here both").remedy(format!(
-            "{} or {}",
-            Opt::Metric,
-            Opt::Pair
-        )));
-    }
-    let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
-    if spec.formula.is_some() || predicate_only {
-        return Ok(None);
-    }
-    named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
-}
-
 /// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their options.
 fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'_>) -> Result<Prepared> {
     let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
@@ -283,91 +209,6 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
     }
     Ok(out)
-}
-
-/// The pair's value: that of a metric with its options completed, or of a formula.
-///
-/// # Errors
-/// `Request` for formulas and options that mean nothing.
-pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) -> Result<(Formula, Id)> {
-    let mut formula = Formula::new();
-    let root = match (&problem.pair.formula, named_pair(problem)?) {
-        (Some(text), _) => parse(&mut formula, text, scope)?,
-        (None, Some(named)) => (named.formula)(&mut formula, &scope.params, Some(data.x.cols()))?,
-        (None, None) => formula.number(0.0)?,
-    };
-    Ok((formula, root))
-}
-
-/// A root with the squared length of the difference.
-///
-/// # Errors
-/// `Request` for a cut-off that is no number above 0.
-pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
-    if near.is_nan() || near <= 0.0 {
-        return Err(Error::request(format!("a cut-off of {near}")).at(Opt::Cutoff).limit("a number above 0"));
-    }
-    let (x, y) = (formula.leaf(Node::Row(Side::X))?, formula.leaf(Node::Row(Side::Y))?);
-    let gap = formula.binary(Binary::Sub, x, y)?;
-    let square = formula.binary(Binary::Mul, gap, gap)?;
-    let total = formula.reduce(Reduce::Sum, square)?;
-    Ok(add_root(formula, total))
-}
-
-/// A box of `cell` dimensions fits the rows and changes something.
-///
-/// # Errors
-/// `Request` where it does not.
-pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) -> Result<()> {
-    let Some(dims) = cell else { return Ok(()) };
-    if data.x.cols() != dims {
-        let what = format!("a box of {dims} dimensions over rows of {} components", data.x.cols());
-        return Err(Error::request(what).at(Opt::Box).remedy(format!(
-            "pick the coordinates with {}; formulas may still read the others by name",
-            Opt::Columns.like("x,y,z")
-        )));
-    }
-    let live = formula.live();
-    let uses = formula.nodes().iter().zip(&live).any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
-    if !uses {
-        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at(Opt::Box);
-        return Err(e.remedy(format!("leave out {}, or write the pair with 'x - y'", Opt::Box)));
-    }
-    Ok(())
-}
-
-/// Rows of two inputs with different numbers of components pair by single components only.
-///
-/// # Errors
-/// `Request` for components that there are not, `Input` for whole rows of different lengths.
-pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -> Result<()> {
-    let cols = [data.x.cols(), data.other().cols()];
-    if cols[0] == cols[1] {
-        return Ok(());
-    }
-    let widths = [data.x.width(), data.other().width()];
-    let live = formula.live();
-    for node in formula.nodes().iter().zip(&live).filter(|(_, live)| **live).map(|(node, _)| node) {
-        let beyond = |side: Side, k: u32| k as usize >= widths[side as usize];
-        let odd = match node {
-            Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
-            Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => Some((*k, cols[0].min(cols[1]))),
-            _ => None,
-        };
-        if let Some((k, have)) = odd {
-            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
-            return Err(e.remedy("components are numbered from 0"));
-        }
-        let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
-            || *node == Node::Dim
-            || (periodic && matches!(node, Node::DeltaAt(_)));
-        if whole {
-            let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
-            return Err(Error::input(what)
-                .remedy(format!("pick the same columns of both with {}, or name single ones", Opt::Columns)));
-        }
-    }
-    Ok(())
 }
 
 /// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be symmetric if no weight were missing.

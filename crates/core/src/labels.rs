@@ -1,6 +1,6 @@
 //! Words beside the rows of a table: who each row is. Distances leave them out; results carry them.
 
-use crate::table::Buffer;
+use crate::buffer::Buffer;
 use std::sync::Arc;
 
 /// The words of one column.

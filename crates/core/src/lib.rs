@@ -3,7 +3,9 @@
 
 pub mod advice;
 pub mod budget;
+pub mod buffer;
 pub mod columns;
+pub mod data;
 pub mod describe;
 pub mod error;
 mod exact;
@@ -28,7 +30,9 @@ pub mod table;
 mod text_or;
 
 pub use budget::{Budget, Reservation, Reserved};
-pub use describe::{Data, Job, describe};
+pub use buffer::Buffer;
+pub use data::Data;
+pub use describe::{Job, describe};
 pub use error::{Blame, Error, Result, Span};
 pub use fold::Tally;
 pub use hash::Hash;
@@ -39,4 +43,4 @@ pub use pair::Side;
 pub use problem::Problem;
 pub use random::Random;
 pub use space::{Domain, PeriodicBox, Reach, Space, Windows};
-pub use table::{Buffer, Elements, Precision, Table};
+pub use table::{Elements, Precision, Table};

@@ -1,8 +1,9 @@
 //! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered. The meanings of the last
 //! few problems are kept, since parsing and lowering take longer than a small matrix.
 
+use crate::data::Data;
+use crate::describe::pair::{check_cell, check_components, near_root, pair_formula};
 use crate::describe::weights::Holes;
-use crate::describe::{Data, pair_formula};
 use crate::error::Result;
 use crate::fold::Fold;
 use crate::fold::roots::Roots;
@@ -146,15 +147,15 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
     let mut roots = Roots::new(&mut formula, &scope, data.x.cols(), similarity);
     let folds = problem.folds.iter().map(|spec| spec.resolve(&mut roots)).collect::<Result<Vec<_>>>()?;
-    let near_root = problem.near.map(|near| crate::describe::near_root(&mut formula, near)).transpose()?;
+    let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
     holes.mark(&mut formula)?;
     let texts = Texts { columns: data.texts(), cols: data.cols(), names: data.names() };
     texts.check(&formula)?;
     if let Some(dims) = cell.filter(|dims| *dims == data.x.cols()) {
         formula = by_images(&formula, dims)?;
     }
-    crate::describe::check_cell(cell, &formula, data)?;
-    crate::describe::check_components(&formula, data, cell.is_some())?;
+    check_cell(cell, &formula, data)?;
+    check_components(&formula, data, cell.is_some())?;
     let low = Arc::new(Lowered::new(&formula, data.x.cols(), cell.is_some())?);
     let symmetric = are_symmetric(&formula, &formula.roots);
     // The root that marks rows without weight is the last one.

@@ -1,7 +1,8 @@
 //! Histogram axes without a range: their first and last edge are the least and the largest value of all pairs, as in
 //! `numpy.histogram`. Those are questions of their own, which are answered before any pair is counted.
 
-use crate::describe::{Data, Job, describe};
+use crate::data::Data;
+use crate::describe::{Job, describe};
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Closed, Extremes, Fold, RowFold, RowOp, State};

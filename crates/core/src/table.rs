@@ -1,45 +1,13 @@
 //! Tables: n rows of d numbers, as every reader makes them and every backend takes them.
 
-use crate::budget::{Budget, Reserved};
+use crate::budget::Budget;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::labels::{Labels, Words};
 use crate::opt::Opt;
 use crate::shown::short;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
-
-/// Shared read-only items owned by anything: a vector, a reservation, memory of another language.
-#[derive(Clone)]
-pub struct Buffer<T>(Arc<dyn AsRef<[T]> + Send + Sync>);
-
-impl<T> Buffer<T> {
-    /// Shares what `owner` owns.
-    pub fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
-        Buffer(Arc::new(owner))
-    }
-}
-impl<T> std::ops::Deref for Buffer<T> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        (*self.0).as_ref()
-    }
-}
-impl<T: Send + Sync + 'static> From<Vec<T>> for Buffer<T> {
-    fn from(items: Vec<T>) -> Self {
-        Buffer::new(items)
-    }
-}
-impl<T: Send + Sync + 'static> From<Reserved<T>> for Buffer<T> {
-    fn from(items: Reserved<T>) -> Self {
-        Buffer::new(items)
-    }
-}
-impl<T> fmt::Debug for Buffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} items)", self.len())
-    }
-}
 
 /// The type in which values of pairs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

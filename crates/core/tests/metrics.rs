@@ -1,9 +1,9 @@
 //! Named metrics against their reference evaluations; what the parser accepts and refuses; what lowering makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use zipfold_core::pair::eval::{binary, unary};
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::named::{Named, Params, RowValues, Scale, all, find, require};
+use zipfold_core::pair::operators::{binary, unary};
 use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Scope, Side, Symmetry, parse, symmetry};
 use zipfold_core::{Error, Table};
 

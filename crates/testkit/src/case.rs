@@ -8,7 +8,7 @@ use crate::inputs::Rows;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::{Table as Toml, Value};
-use zipfold_core::describe::Data;
+use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Error, Result};
 

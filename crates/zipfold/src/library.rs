@@ -3,7 +3,7 @@
 use crate::options::{Options, Target};
 use crate::outcome::{Outcome, Output};
 use crate::query::Query;
-use zipfold_core::describe::Data;
+use zipfold_core::data::Data;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State};
 use zipfold_core::pair::parse::Param;

@@ -6,7 +6,7 @@ use crate::outcome::{Outcome, Output};
 use crate::run::run;
 use std::borrow::Cow;
 use std::time::Instant;
-use zipfold_core::describe::Data;
+use zipfold_core::data::Data;
 use zipfold_core::fold::Fold;
 use zipfold_core::open_axes::OpenAxes;
 use zipfold_core::problem::Problem;

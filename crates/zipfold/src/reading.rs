@@ -2,7 +2,7 @@
 
 mod texts;
 
-use zipfold_core::describe::Data;
+use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Opt, Result, Table};
 use zipfold_io::{ReadOptions, read_table};

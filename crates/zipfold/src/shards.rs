@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::outcome::{Outcome, Output};
 use crate::partial::Partial;
 use crate::query::{Query, Ready};
-use zipfold_core::describe::Data;
+use zipfold_core::data::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Opt, Problem, Result};
 

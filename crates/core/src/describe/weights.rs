@@ -1,6 +1,6 @@
 //! Weights that come with the data: which fold they belong to, and what happens where one is missing.
 
-use super::Data;
+use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fold::rows::Along;
 use crate::fold::{Fold, RowFold, RowOp};

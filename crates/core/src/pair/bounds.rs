@@ -5,6 +5,7 @@
 //! is evaluated in interval arithmetic, and encloses the reference value of every pair of rows of the two boxes.
 
 mod images;
+mod spans;
 
 use super::interval::{self, Span};
 use super::lower::{Lowered, Source};
@@ -12,35 +13,7 @@ use super::tree::{Binary, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Sh
 use crate::space::PeriodicBox;
 use crate::space::periodic_box::{Image, Orthorhombic};
 use images::Images;
-
-/// Pairs of boxes that are bounded at a time.
-pub const LANES: usize = 16;
-
-/// An interval for each lane.
-#[derive(Clone, Copy, Debug)]
-pub struct Spans {
-    /// Least values.
-    pub lo: [f64; LANES],
-    /// Largest values.
-    pub hi: [f64; LANES],
-}
-
-impl Spans {
-    /// The same interval in every lane.
-    pub fn splat(s: Span) -> Spans {
-        Spans { lo: [s.lo; LANES], hi: [s.hi; LANES] }
-    }
-    /// The interval of a lane.
-    #[inline(always)]
-    pub fn at(&self, lane: usize) -> Span {
-        Span { lo: self.lo[lane], hi: self.hi[lane] }
-    }
-    #[inline(always)]
-    fn set(&mut self, lane: usize, s: Span) {
-        self.lo[lane] = s.lo;
-        self.hi[lane] = s.hi;
-    }
-}
+pub use spans::{LANES, Spans};
 
 /// A pair node to evaluate: its slot, the slot of its operands, and how many of its components are kept.
 #[derive(Clone, Debug)]

@@ -1,92 +1,11 @@
 //! The reference value of a formula: f64, components in ascending order, no contraction.
 
+use super::operators::{binary, function, unary};
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
-use crate::number::function::{self, At, Visit};
-use crate::number::{self, Function};
+use crate::number::Function;
+use crate::number::function::{self, Visit};
 use std::array::from_fn;
 use std::ops::Range;
-
-/// A function of one number.
-#[inline(always)]
-pub fn unary(op: Unary, a: f64) -> f64 {
-    match op {
-        Unary::Neg => -a,
-        Unary::Not => truth(a == 0.0),
-        Unary::Abs => a.abs(),
-        Unary::Sqrt => a.sqrt(),
-        Unary::Lgamma => libm::lgamma(a),
-        Unary::Floor => a.floor(),
-        Unary::Ceil => a.ceil(),
-        Unary::Round => libm::rint(a),
-        Unary::Sign => number::sign(a),
-        Unary::IsNan => truth(a.is_nan()),
-        other => single(other, a),
-    }
-}
-
-/// A function of straight-line code, of a single number.
-#[inline(never)]
-fn single(op: Unary, a: f64) -> f64 {
-    function(op, At(a)).unwrap_or(f64::NAN)
-}
-
-/// Does something with a function that straight-line code computes; nothing with others. It alone says which those are.
-#[inline(always)]
-pub fn function<V: Visit>(op: Unary, visit: V) -> Option<V::Out> {
-    Some(match op {
-        Unary::Exp => visit.visit::<function::Exp>(),
-        Unary::Log => visit.visit::<function::Log>(),
-        Unary::Log2 => visit.visit::<function::Log2>(),
-        Unary::Log10 => visit.visit::<function::Log10>(),
-        Unary::Log1p => visit.visit::<function::Log1p>(),
-        Unary::Expm1 => visit.visit::<function::Expm1>(),
-        Unary::Sin => visit.visit::<number::Sin>(),
-        Unary::Cos => visit.visit::<number::Cos>(),
-        Unary::Tan => visit.visit::<number::Tan>(),
-        Unary::Asin => visit.visit::<function::Asin>(),
-        Unary::Acos => visit.visit::<function::Acos>(),
-        Unary::Atan => visit.visit::<function::Atan>(),
-        Unary::Sinh => visit.visit::<function::Sinh>(),
-        Unary::Cosh => visit.visit::<function::Cosh>(),
-        Unary::Tanh => visit.visit::<function::Tanh>(),
-        Unary::Erf => visit.visit::<function::Erf>(),
-        Unary::Erfc => visit.visit::<function::Erfc>(),
-        Unary::Popcount => visit.visit::<function::Popcount>(),
-        _ => return None,
-    })
-}
-
-/// A function of two numbers.
-#[inline(always)]
-pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
-    match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Pow => number::pow(a, b),
-        Binary::Min => number::min(a, b),
-        Binary::Max => number::max(a, b),
-        Binary::Atan2 => angle(a, b),
-        Binary::And => truth(a != 0.0 && b != 0.0),
-        Binary::Or => truth(a != 0.0 || b != 0.0),
-        Binary::Xor => truth((a != 0.0) != (b != 0.0)),
-        Binary::Lt => truth(a < b),
-        Binary::Le => truth(a <= b),
-        Binary::Eq => truth(a == b),
-        Binary::Ne => truth(a != b),
-    }
-}
-
-#[inline(never)]
-fn angle(y: f64, x: f64) -> f64 {
-    number::atan2(y, x)
-}
-
-#[inline(always)]
-fn truth(yes: bool) -> f64 {
-    if yes { 1.0 } else { 0.0 }
-}
 
 /// One number for each pair that is evaluated at once.
 type Lanes<const L: usize> = [f64; L];

@@ -9,6 +9,7 @@ pub mod interval;
 pub(crate) mod lex;
 pub mod lower;
 pub mod named;
+pub mod operators;
 pub mod parse;
 pub mod pattern;
 pub mod prepare;

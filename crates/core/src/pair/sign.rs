@@ -1,4 +1,4 @@
-//! Which values of a formula are never below zero, by its shape alone.
+//! Which values of a formula are never below zero, by its shape alone, and so the roots that order as what is under them.
 
 use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
 
@@ -14,7 +14,7 @@ enum Sign {
 }
 
 /// Whether value `id` is never below zero; it may be NaN.
-pub(super) fn is_never_negative(formula: &Formula, id: Id) -> bool {
+fn is_never_negative(formula: &Formula, id: Id) -> bool {
     let mut signs: Vec<Sign> = Vec::with_capacity(id.0 as usize + 1);
     // Operands come first.
     for node in &formula.nodes()[..=id.0 as usize] {
@@ -55,6 +55,22 @@ fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
         Binary::Pow if a == Sign::Plus => Sign::NotBelow,
         Binary::And | Binary::Or | Binary::Xor | Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne => Sign::Plus,
         _ => Sign::Unknown,
+    }
+}
+
+impl Formula {
+    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does, while
+    /// the root of a number below zero is NaN.
+    pub fn square_under(&self, id: Id) -> Option<Id> {
+        match self.node(id) {
+            Node::Unary(Unary::Sqrt, inner) if is_never_negative(self, *inner) => Some(*inner),
+            _ => None,
+        }
+    }
+    /// Root `at` without an outer square root, and whether there was one that [`Self::square_under`] takes.
+    pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
+        let id = self.roots[at];
+        self.square_under(id).map_or((id, false), |inner| (inner, true))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The typed tree of a pair formula: a hash-consed graph of nodes, total and bounded in size.
 
-use super::sign;
+use super::operators;
+pub use super::operators::{Binary, Unary};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
@@ -25,61 +26,6 @@ impl Side {
             Side::Y => Side::X,
         }
     }
-}
-
-/// Functions of one number.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Unary {
-    Neg,
-    Not,
-    Abs,
-    Sqrt,
-    Exp,
-    Log,
-    Log2,
-    Log10,
-    Log1p,
-    Expm1,
-    Sin,
-    Cos,
-    Tan,
-    Asin,
-    Acos,
-    Atan,
-    Sinh,
-    Cosh,
-    Tanh,
-    Erf,
-    Erfc,
-    Lgamma,
-    Popcount,
-    Floor,
-    Ceil,
-    Round,
-    Sign,
-    IsNan,
-}
-
-/// Functions of two numbers. `a > b` is stored as `b < a`.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Pow,
-    Min,
-    Max,
-    Atan2,
-    And,
-    Or,
-    Xor,
-    Lt,
-    Le,
-    Eq,
-    Ne,
 }
 
 /// Named reductions over the components of a row. `count` is `Sum` of truth values.
@@ -287,7 +233,7 @@ impl Formula {
             return Ok(*inner);
         }
         if let Some(v) = self.constant(a) {
-            let folded = super::eval::unary(op, v);
+            let folded = operators::unary(op, v);
             return if op == Unary::Not { self.truth_constant(folded) } else { self.number(folded) };
         }
         let truth = matches!(op, Unary::Not | Unary::IsNan);
@@ -309,7 +255,7 @@ impl Formula {
         }
         let truth = logic || matches!(op, Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne);
         if let (Some(u), Some(v)) = (self.constant(a), self.constant(b)) {
-            let folded = super::eval::binary(op, u, v);
+            let folded = operators::binary(op, u, v);
             return if truth { self.truth_constant(folded) } else { self.number(folded) };
         }
         let (a, b) = if op == Binary::Mul && a == b { (self.even(a)?, self.even(b)?) } else { (a, b) };
@@ -481,19 +427,6 @@ impl Formula {
             Shape::Vector => dim,
             Shape::Short(n) => n,
         }
-    }
-    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does, while
-    /// the root of a number below zero is NaN.
-    pub fn square_under(&self, id: Id) -> Option<Id> {
-        match self.node(id) {
-            Node::Unary(Unary::Sqrt, inner) if sign::is_never_negative(self, *inner) => Some(*inner),
-            _ => None,
-        }
-    }
-    /// Root `at` without an outer square root, and whether there was one that [`Self::square_under`] takes.
-    pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
-        let id = self.roots[at];
-        self.square_under(id).map_or((id, false), |inner| (inner, true))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::pairs::lanes::Real;
 use zipfold_core::number::function::{self, Visit};
 use zipfold_core::number::{self, Power};
-use zipfold_core::pair::eval;
+use zipfold_core::pair::operators;
 use zipfold_core::pair::tree::Unary;
 use zipfold_vector::simd::Isa;
 
@@ -108,8 +108,8 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
     }
     match call {
         Call::Unary(op) => {
-            if eval::function(*op, Loop(&mut *out, a)).is_none() {
-                each!(out, a, v => eval::unary(*op, v));
+            if operators::function(*op, Loop(&mut *out, a)).is_none() {
+                each!(out, a, v => operators::unary(*op, v));
             }
         }
         Call::Atan2 => function::apply2::<function::Atan2, T>(out, a, b),

@@ -5,8 +5,8 @@ use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
 use zipfold_core::number::function::{self, Function, Function2, Visit};
-use zipfold_core::pair::eval;
 use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::operators;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
 use zipfold_core::{Buffer, Elements};
 use zipfold_vector::math;
@@ -192,10 +192,10 @@ pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Val<'_, T>) {
         Unary::Neg => map1(out, a, |v| T::of(0.0 - 1.0).mul(v)),
         Unary::Abs => map1(out, a, Real::abs),
         Unary::Sqrt => map1(out, a, Real::sqrt),
-        Unary::Not => map1(out, a, |v| T::of(eval::unary(Unary::Not, v.wide()))),
+        Unary::Not => map1(out, a, |v| T::of(operators::unary(Unary::Not, v.wide()))),
         other => {
-            if eval::function(other, Each(&mut *out, a)).is_none() {
-                map1(out, a, |v| T::of(eval::unary(other, v.wide())));
+            if operators::function(other, Each(&mut *out, a)).is_none() {
+                map1(out, a, |v| T::of(operators::unary(other, v.wide())));
             }
         }
     }
@@ -230,17 +230,17 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
         Binary::Sub => map2(out, a, b, Real::sub),
         Binary::Mul => map2(out, a, b, Real::mul),
         Binary::Div => map2(out, a, b, Real::div),
-        Binary::Min => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Min, a.wide(), b.wide()))),
-        Binary::Max => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Max, a.wide(), b.wide()))),
-        Binary::And => map2(out, a, b, |a, b| T::of(eval::binary(Binary::And, a.wide(), b.wide()))),
-        Binary::Or => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Or, a.wide(), b.wide()))),
-        Binary::Lt => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Lt, a.wide(), b.wide()))),
-        Binary::Le => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Le, a.wide(), b.wide()))),
-        Binary::Eq => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Eq, a.wide(), b.wide()))),
-        Binary::Ne => map2(out, a, b, |a, b| T::of(eval::binary(Binary::Ne, a.wide(), b.wide()))),
+        Binary::Min => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Min, a.wide(), b.wide()))),
+        Binary::Max => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Max, a.wide(), b.wide()))),
+        Binary::And => map2(out, a, b, |a, b| T::of(operators::binary(Binary::And, a.wide(), b.wide()))),
+        Binary::Or => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Or, a.wide(), b.wide()))),
+        Binary::Lt => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Lt, a.wide(), b.wide()))),
+        Binary::Le => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Le, a.wide(), b.wide()))),
+        Binary::Eq => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Eq, a.wide(), b.wide()))),
+        Binary::Ne => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Ne, a.wide(), b.wide()))),
         Binary::Pow => power(out, a, b),
         Binary::Atan2 => pairs::<function::Atan2, T>(out, a, b),
-        other => map2(out, a, b, |a, b| T::of(eval::binary(other, a.wide(), b.wide()))),
+        other => map2(out, a, b, |a, b| T::of(operators::binary(other, a.wide(), b.wide()))),
     }
 }
 
@@ -291,10 +291,10 @@ pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
     match op {
         Reduce::Sum => each(acc, v, |a, v| a + v),
         Reduce::Prod => each(acc, v, |a, v| a * v),
-        Reduce::Max => each(acc, v, |a, v| eval::binary(Binary::Max, a, v)),
-        Reduce::Min => each(acc, v, |a, v| eval::binary(Binary::Min, a, v)),
-        Reduce::Any => each(acc, v, |a, v| eval::binary(Reduce::Any.operator(), a, v)),
-        Reduce::All => each(acc, v, |a, v| eval::binary(Reduce::All.operator(), a, v)),
+        Reduce::Max => each(acc, v, |a, v| operators::binary(Binary::Max, a, v)),
+        Reduce::Min => each(acc, v, |a, v| operators::binary(Binary::Min, a, v)),
+        Reduce::Any => each(acc, v, |a, v| operators::binary(Reduce::Any.operator(), a, v)),
+        Reduce::All => each(acc, v, |a, v| operators::binary(Reduce::All.operator(), a, v)),
     }
 }
 

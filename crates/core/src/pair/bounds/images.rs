@@ -4,7 +4,7 @@
 //! |e| ≤ h has the image c′ + e − u for a lattice vector u, and as no image is longer than c′ + e itself,
 //! |u| ≤ 2·(|c′| + h). Of these u, those whose images are all longer than the longest image by another one drop out.
 
-use super::LANES;
+use super::spans::LANES;
 use crate::pair::interval::Span;
 use crate::space::periodic_box::Oblique;
 

@@ -1,0 +1,37 @@
+//! Items that several tables share.
+
+use crate::budget::Reserved;
+use std::fmt;
+use std::sync::Arc;
+
+/// Shared read-only items owned by anything: a vector, a reservation, memory of another language.
+#[derive(Clone)]
+pub struct Buffer<T>(Arc<dyn AsRef<[T]> + Send + Sync>);
+
+impl<T> Buffer<T> {
+    /// Shares what `owner` owns.
+    pub fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        Buffer(Arc::new(owner))
+    }
+}
+impl<T> std::ops::Deref for Buffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        (*self.0).as_ref()
+    }
+}
+impl<T: Send + Sync + 'static> From<Vec<T>> for Buffer<T> {
+    fn from(items: Vec<T>) -> Self {
+        Buffer::new(items)
+    }
+}
+impl<T: Send + Sync + 'static> From<Reserved<T>> for Buffer<T> {
+    fn from(items: Reserved<T>) -> Self {
+        Buffer::new(items)
+    }
+}
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} items)", self.len())
+    }
+}

@@ -1,0 +1,62 @@
+//! The tables that a problem is asked of.
+
+use crate::hash::Hash;
+use crate::problem::{FoldSpec, Input, Problem};
+use crate::table::Table;
+
+/// The tables of a problem.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// The rows called x.
+    pub x: Table,
+    /// The rows called y, if they are others.
+    pub y: Option<Table>,
+    /// For every fold: weights of the rows of x and of y (of one input: the same twice).
+    pub weights: Vec<Option<[Table; 2]>>,
+}
+
+impl Data {
+    /// The rows of y, or of x paired with itself.
+    pub fn other(&self) -> &Table {
+        self.y.as_ref().unwrap_or(&self.x)
+    }
+    /// The inputs of `problem` and the hashes of their data.
+    pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
+        let sides = [(Some(&problem.x), Some(&self.x)), (problem.y.as_ref(), self.y.as_ref())];
+        let inputs = sides.into_iter().enumerate().filter_map(|(side, (input, table))| {
+            let mut hash = Hash::default();
+            hash.table(table?);
+            for (fold, weights) in problem.folds.iter().zip(&self.weights) {
+                if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
+                    hash.table(&weights[side]);
+                }
+            }
+            Some((input?, hash))
+        });
+        let weights = problem.folds.iter().zip(&self.weights).filter_map(|(fold, weights)| {
+            let (FoldSpec::Reduce { weights: Some(input), .. }, Some([table, _])) = (fold, weights) else {
+                return None;
+            };
+            let mut hash = Hash::default();
+            hash.table(table);
+            Some((input, hash))
+        });
+        inputs.chain(weights).map(|(input, hash)| (input, format!("{:032x}", hash.finish()))).collect()
+    }
+    /// The largest number of components.
+    pub(crate) fn widest(&self) -> usize {
+        self.x.cols().max(self.other().cols())
+    }
+    /// Components of a row of x and of y.
+    pub(crate) fn cols(&self) -> [usize; 2] {
+        [self.x.cols(), self.other().cols()]
+    }
+    /// Names of the columns of x and of y.
+    pub(crate) fn names(&self) -> [Option<&[String]>; 2] {
+        [self.x.names(), self.other().names()]
+    }
+    /// Columns of x and of y that are text.
+    pub(crate) fn texts(&self) -> [&[usize]; 2] {
+        [self.x.texts(), self.other().texts()]
+    }
+}
