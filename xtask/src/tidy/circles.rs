@@ -9,7 +9,7 @@ use crate::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files in circles from before the rule, by crate: a number may only fall. A crate that is not here has none.
-const LEFT: &[(&str, usize)] = &[("crates/core", 4), ("crates/cpu", 12)];
+const LEFT: &[(&str, usize)] = &[("crates/core", 4)];
 
 /// Circles in crates that have more files in some than are left over.
 pub fn check(files: &[File]) -> Vec<Violation> {

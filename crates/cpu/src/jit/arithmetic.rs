@@ -1,7 +1,7 @@
 //! The operations of formulas as instructions, with the bits of the evaluator in double precision.
 
 use super::ir::{Arg, Compare, Op, V};
-use super::steps::multiplied;
+use super::step::multiplied;
 use super::tile::{Tile, Val};
 use crate::pairs::program::{self, Inst, Src};
 use zipfold_core::number::Power;

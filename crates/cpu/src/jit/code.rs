@@ -1,6 +1,7 @@
 //! Code made for one formula: its tiles, and how they run over rows.
 
 use super::ir::{self, Geometry, Head};
+use super::step::Steps;
 use super::steps::{self, Target};
 use super::{Operands, Results, calls, encode, lanes, memory, registers, tile};
 use crate::pairs::lanes::Real;
@@ -123,7 +124,7 @@ impl<T: Real> Code<T> {
 }
 
 struct Maker<'s> {
-    steps: &'s steps::Steps,
+    steps: &'s Steps,
     low: &'s Lowered,
     isa: Isa,
     results: Results,

@@ -1,7 +1,7 @@
 //! Differences whose sign nothing reads: the number of the row of x comes last, where an instruction takes it from memory for
 //! all lanes. Spreading it into a register first costs two thirds of an addition (Zen 4), and the bits are the same.
 
-use super::steps::{Fold, Kind, Step, Steps, reads};
+use super::step::{Fold, Kind, Step, Steps, reads};
 use crate::pairs::program::{Inst, Op, Src};
 use std::collections::HashSet;
 use zipfold_core::pair::tree::{Binary, Unary};

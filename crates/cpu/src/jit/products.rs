@@ -1,7 +1,7 @@
 //! Sums of results that are products, in single precision: a product and its addition are one operation, and a weight goes
 //! into the factor that components share.
 
-use super::steps::{Loop, Step, Steps, drop_unread, multiplied, reads};
+use super::step::{Loop, Step, Steps, drop_unread, multiplied, reads};
 use crate::pairs::program::{Inst, Op, Src};
 use std::collections::{HashMap, HashSet};
 use zipfold_core::number::Power;

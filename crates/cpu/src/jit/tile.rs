@@ -6,7 +6,8 @@
 use super::SUM;
 use super::calls::Call;
 use super::ir::{Arg, Base, Class, Geometry, HEAD, Inst, Listing, Mem, NONE, Op, V};
-use super::steps::{Fold, Kind, Loop, Step, Steps, call, reads};
+use super::step::{Fold, Kind, Loop, Step, Steps, reads};
+use super::steps::call;
 use crate::pairs::program::Src;
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;

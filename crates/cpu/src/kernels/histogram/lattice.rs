@@ -6,9 +6,8 @@
 //! By the proof at [`Oblique`] these two layers suffice, and in each of them two lines, and on each line rounding. The
 //! unit of length is h₁, so that the multiples of b₁ are whole numbers.
 
-use super::points::Near;
 use zipfold_core::space::periodic_box::{Oblique, dot, minus};
-use zipfold_vector::simd::Lanes;
+use zipfold_vector::simd::{Element, Lanes};
 
 /// The lattice of an oblique box in the frame of its Gram–Schmidt vectors.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +73,7 @@ impl Lattice {
 /// √(10² + 7.5² + 3²) + 1 ≤ 9 √3. Where rounding takes the next line (or layer) to be on the other side, the place is so
 /// near to the line through zero that no other line counts.
 #[inline(always)]
-pub(super) fn squared<T: Near, S: Lanes<T>>(s: S, [x, y, z]: [S::V; 3], constants: &[S::V; 7]) -> S::V {
+pub(super) fn squared<T: Element, S: Lanes<T>>(s: S, [x, y, z]: [S::V; 3], constants: &[S::V; 7]) -> S::V {
     let [minus_s, minus_h2, per_h2, p, q, h3, unit] = *constants;
     let here = s.mul_add(z, z, in_layer::<T, S>(s, x, y, constants));
     let (x, y, beyond) = (s.sub(x, s.toward(p, z)), s.sub(y, s.toward(q, z)), s.sub(s.abs(z), h3));
@@ -85,7 +84,7 @@ pub(super) fn squared<T: Near, S: Lanes<T>>(s: S, [x, y, z]: [S::V; 3], constant
 
 /// r² to the nearest lattice point of a layer, from a place no farther from the line through zero than the next one.
 #[inline(always)]
-fn in_layer<T: Near, S: Lanes<T>>(s: S, x: S::V, y: S::V, constants: &[S::V; 7]) -> S::V {
+fn in_layer<T: Element, S: Lanes<T>>(s: S, x: S::V, y: S::V, constants: &[S::V; 7]) -> S::V {
     let [minus_s, minus_h2, ..] = *constants;
     let on_line = |x: S::V| s.sub(x, s.round(x));
     let (near, next, beyond) = (on_line(x), on_line(s.add(x, s.toward(minus_s, y))), s.add(s.abs(y), minus_h2));

@@ -1,6 +1,6 @@
 //! Strips: runs of rows, each with the columns it meets, swept in one go by a binning that was prepared once.
 
-use super::COPIES;
+use super::copies::{COPIES, copies};
 use super::edges::Edges;
 use super::points::Points;
 use super::table::Table;
@@ -52,7 +52,7 @@ impl Binning {
     }
     /// Of the distances between points of `x` and `y`.
     pub fn new(edges: &Edges, x: &Points, y: &Points) -> Binning {
-        let copies = super::copies(edges);
+        let copies = copies(edges);
         debug_assert!(copies <= COPIES);
         let form = match edges.as_uniform() {
             Some(u) => Scale::<f32>::new(u, x, y)

@@ -1,13 +1,18 @@
 //! The loops over pairs: anchors in registers, vectors of the other side streaming by.
 
 use super::binner::Binner;
+use super::counts::Histogram;
 use super::lattice;
 use super::points::{Near, Space};
+use super::strips::Span;
 use super::uniform::all;
-use super::{CHUNK, Histogram, Pairs, Span, Work};
+use super::work::{Pairs, Work};
 use std::marker::PhantomData;
 use std::ops::Range;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+
+/// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
+const CHUNK: usize = 1 << 26;
 
 /// One sweep over `work`.
 pub(super) struct Sweep<'a, T, V> {

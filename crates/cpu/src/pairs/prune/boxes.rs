@@ -3,7 +3,6 @@
 use super::limits::Limits;
 use super::sorted::{Orders, Sorted};
 use super::tree::{Level, Tree};
-use super::walk::{GROUP, Walk};
 use crate::jit;
 use crate::pairs::code::compiled;
 use crate::pairs::points::{Distances, NOT_FINITE};
@@ -11,11 +10,10 @@ use crate::pairs::program::compile;
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
-use zipfold_core::pair::bounds::Bounds;
+use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::{Job, Side, Space};
 use zipfold_plan::executor::Declined;
-use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
-use zipfold_plan::{Evaluator, Plan, Tile, prune, tiles};
+use zipfold_plan::{Evaluator, Plan, prune};
 
 /// A job loaded for a pruned run.
 #[derive(Debug)]
@@ -39,6 +37,8 @@ pub struct Boxes<'j> {
     pub(super) limits: Limits,
 }
 
+/// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
+pub const GROUP: usize = LANES;
 /// Rows in a leaf of points: their kernel needs no whole blocks.
 const SMALL_LEAF: usize = 32;
 
@@ -92,19 +92,6 @@ impl<'j> Boxes<'j> {
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {
         self.orders.of(side)
-    }
-}
-
-impl Executor for Boxes<'_> {
-    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> zipfold_core::Result<Folded> {
-        let mut walk = Walk::new(self, tiles::rows(tiles), sink, stop);
-        for tile in tiles {
-            walk.tile(&tile.rows, &tile.cols)?;
-        }
-        Ok(walk.finish())
-    }
-    fn order(&self) -> Option<&[u32]> {
-        Some(self.orders.of(Side::X))
     }
 }
 

@@ -11,6 +11,7 @@ mod grid;
 mod limits;
 mod meshes;
 mod near;
+mod near_rows;
 mod range_search;
 mod sheet;
 mod sorted;

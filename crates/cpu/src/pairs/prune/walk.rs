@@ -1,7 +1,7 @@
 //! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x, until bounds settle a
 //! pair of boxes or single rows meet leaves, whose pairs are evaluated.
 
-use super::boxes::Boxes;
+use super::boxes::{Boxes, GROUP};
 use super::sheet::{Run, Sheet};
 use super::tree::Level;
 use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
@@ -15,12 +15,24 @@ use zipfold_core::fold::{Extremes, Fold, Tally};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Result, Side};
-use zipfold_plan::executor::{Folded, Sink, Stop};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::{Tile, tiles};
 
-/// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
-pub const GROUP: usize = LANES;
 /// Rows of x in a block: its groups are the lanes of one evaluation of bounds.
 const BLOCK: usize = GROUP * LANES;
+
+impl Executor for Boxes<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let mut walk = Walk::new(self, tiles::rows(tiles), sink, stop);
+        for tile in tiles {
+            walk.tile(&tile.rows, &tile.cols)?;
+        }
+        Ok(walk.finish())
+    }
+    fn order(&self) -> Option<&[u32]> {
+        Some(Boxes::order(self, Side::X))
+    }
+}
 
 /// One unit of tiles on its way.
 pub struct Walk<'e, 'j> {

@@ -1,0 +1,180 @@
+//! Folds of the rows in a grid: those by row of the columns within a cut-off, in the order given, and histograms.
+
+use super::binned::Binned;
+use super::near::{BLOCKS, Near, ROWS};
+use crate::pairs::vm::{Scratch, Vm};
+use std::ops::Range;
+use zipfold_core::fold::{BLOCK, Fold, Others, RowPiece, RowState, SparseRow, State, Tally};
+use zipfold_core::problem::NanPolicy;
+use zipfold_core::{Domain, Result};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::{Tile, tiles};
+
+impl Executor for Near<'_> {
+    fn order(&self) -> Option<&[u32]> {
+        Some(self.grid.order())
+    }
+    fn run(&self, tiles: &[Tile], _sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        if let [Fold::Histogram(fold)] = self.job.folds.as_slice() {
+            return Binned::run(self, fold, tiles, stop);
+        }
+        let mut walk = Walk::new(self, tiles::rows(tiles));
+        self.groups(tiles, stop, |rows| walk.group(rows))?;
+        let states = walk.pieces.into_iter().map(|piece| State::Rows(RowState::of_piece(piece)));
+        Ok(Folded { states: states.collect(), tally: walk.tally })
+    }
+}
+
+/// Columns within the cut-off of a row, and their values.
+#[derive(Clone, Debug, Default)]
+struct List {
+    columns: Vec<u32>,
+    /// By number of all roots.
+    values: Vec<Vec<f64>>,
+}
+
+/// One unit on its way.
+struct Walk<'e, 'j> {
+    near: &'e Near<'j>,
+    vm: Vm<'j, f64>,
+    scratch: Scratch<f64>,
+    /// By fold.
+    sparse: Vec<SparseRow<'j>>,
+    pieces: Vec<RowPiece>,
+    tally: Tally,
+    found: Vec<u32>,
+    lists: Vec<List>,
+    /// Columns that a row leaves out.
+    gaps: Vec<u32>,
+}
+
+impl<'e, 'j> Walk<'e, 'j> {
+    fn new(near: &'e Near<'j>, rows: Range<usize>) -> Self {
+        let job = near.job;
+        let vm = near.vm();
+        let scratch = vm.scratch();
+        let by_row = || job.folds.iter().filter_map(|f| if let Fold::Rows(f) = f { Some(f) } else { None });
+        let list = List { columns: vec![], values: vec![vec![]; scratch.numbers()] };
+        Walk {
+            near,
+            vm,
+            scratch,
+            sparse: by_row().map(|f| SparseRow::new(f, job.space.is_triangular())).collect(),
+            pieces: by_row().map(|f| RowPiece::new(f, rows.start, rows.len())).collect(),
+            tally: Tally::default(),
+            found: vec![],
+            lists: vec![list; ROWS],
+            gaps: vec![],
+        }
+    }
+    /// Sorted rows of one cell.
+    fn group(&mut self, rows: Range<usize>) {
+        let mut found = std::mem::take(&mut self.found);
+        self.near.grid.near(&rows, &mut found);
+        let together = (zipfold_plan::prune::NEAR_TOGETHER / found.len().max(1)).clamp(1, ROWS);
+        for start in rows.clone().step_by(together) {
+            let rows = start..rows.end.min(start + together);
+            self.vm.x.take(&self.near.x.values, &self.near.grid.order()[rows.clone()]);
+            for columns in found.chunks(BLOCKS * BLOCK) {
+                self.vm.y.take_in_strips(&self.near.y.values, columns);
+                self.scratch.forget(0);
+                for (block, columns) in columns.chunks(BLOCK).enumerate() {
+                    for row in 0..rows.len() {
+                        self.vm.eval(&mut self.scratch, row, rows.len(), block, &(0..columns.len()));
+                        self.collect(row, self.near.grid.order()[rows.start + row], columns);
+                    }
+                }
+            }
+            for row in rows.clone() {
+                self.fold(row, row - rows.start, found.len() as u64);
+            }
+        }
+        self.found = found;
+    }
+    /// Keeps the values of a row within the cut-off.
+    fn collect(&mut self, at: usize, row: u32, columns: &[u32]) {
+        let list = &mut self.lists[at];
+        // Every lane is written where the next one within the cut-off goes.
+        let mut lanes = [0u8; BLOCK + 1];
+        let mut count = 0;
+        let own = self.near.space.cells == Domain::Ordered;
+        if let Some((root, limit)) = self.near.limit {
+            let squares = &self.scratch.root(root)[0][..columns.len()];
+            for (lane, (square, column)) in squares.iter().zip(columns).enumerate() {
+                lanes[count] = lane as u8;
+                count += usize::from(*square <= limit && !(own && *column == row));
+            }
+        } else {
+            let numbers = self.scratch.all();
+            for (lane, column) in columns.iter().enumerate() {
+                lanes[count] = lane as u8;
+                let some = numbers.iter().fold(false, |some, values| some | (values[lane] != 0.0));
+                count += usize::from(some && !(own && *column == row));
+            }
+        }
+        let lanes = &lanes[..count];
+        list.columns.extend(lanes.iter().map(|lane| columns[usize::from(*lane)]));
+        for (to, from) in list.values.iter_mut().zip(self.scratch.all()) {
+            to.extend(lanes.iter().map(|lane| from[usize::from(*lane)]));
+        }
+    }
+    /// Folds what sorted `row` keeps in list `at`, of so many columns that were looked at.
+    fn fold(&mut self, row: usize, at: usize, looked: u64) {
+        let near = self.near;
+        let list = &mut self.lists[at];
+        let all = near.job.space.count(&(row..row + 1), &(0..near.job.space.m));
+        let before = self.tally.nan;
+        self.gaps.clear();
+        note_nan(near, row, list, &mut self.tally, &mut self.gaps);
+        let own = near.grid.order()[row] as usize;
+        let firsts = self.scratch.firsts();
+        let walked = near.space.count(&(row..row + 1), &(0..near.space.m));
+        let zeros = walked - list.columns.len() as u64 - self.gaps.len() as u64;
+        if near.space.cells == Domain::Ordered {
+            let at = self.gaps.partition_point(|gap| (*gap as usize) < own);
+            self.gaps.insert(at, own as u32);
+        }
+        let others = if near.limit.is_some() { Others::Absent } else { Others::Zeros(&self.gaps, zeros) };
+        for (sparse, piece) in self.sparse.iter_mut().zip(&mut self.pieces) {
+            let (fold, first) = (sparse.row_fold(), firsts[sparse.row_fold().root]);
+            piece.put(fold, row, sparse.fold(own, &list.columns, others, |part| &list.values[first + part]));
+        }
+        let counted = match near.limit {
+            Some(_) => list.columns.iter().filter(|column| near.counts(row, **column)).count() as u64,
+            None => all - (self.tally.nan - before),
+        };
+        let far = all - counted - (self.tally.nan - before);
+        let looked = if near.job.space.is_triangular() { looked / 2 } else { looked };
+        self.tally.counted += counted;
+        self.tally.far += far;
+        let unseen = all - looked.min(all);
+        self.tally.skipped += if near.limit.is_some() { far.min(unseen) } else { unseen };
+        list.columns.clear();
+        list.values.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// Notes values that are NaN, and leaves them out where they are to be skipped.
+fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gaps: &mut Vec<u32>) {
+    if !list.values.iter().any(|v| v.iter().fold(false, |any, v| any | v.is_nan())) {
+        return;
+    }
+    let is_nan = |at: usize| list.values.iter().any(|v| v[at].is_nan());
+    let nan: Vec<bool> = (0..list.columns.len()).map(is_nan).collect();
+    let skip = near.job.nan == NanPolicy::Skip;
+    for (column, _) in list.columns.iter().zip(&nan).filter(|(column, nan)| **nan && near.counts(row, **column)) {
+        let (i, j) = (u64::from(near.grid.order()[row]), u64::from(*column));
+        let cell = if near.job.space.is_triangular() { (i.min(j), i.max(j)) } else { (i, j) };
+        tally.first_nan = Some(tally.first_nan.map_or(cell, |first| first.min(cell)));
+        tally.nan += u64::from(skip);
+    }
+    if skip {
+        gaps.extend(list.columns.iter().zip(&nan).filter(|(_, nan)| **nan).map(|(column, _)| *column));
+        let mut kept = nan.iter();
+        list.columns.retain(|_| kept.next() == Some(&false));
+        for values in &mut list.values {
+            let mut kept = nan.iter();
+            values.retain(|_| kept.next() == Some(&false));
+        }
+    }
+}
