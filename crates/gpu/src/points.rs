@@ -82,7 +82,9 @@ impl<'j> Points<'j> {
             for (at, pass) in self.passes.iter().enumerate().rev() {
                 let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
                 if at == 0 {
-                    seen.counted = self.job.space.count(&tile.rows, &tile.cols) - seen.far - seen.nan;
+                    let (cells, left_out) = (self.job.space.count(&tile.rows, &tile.cols), seen.far + seen.nan);
+                    let broken = || format!("{left_out} pairs beyond the cut-off or NaN in a tile of {cells}");
+                    seen.counted = cells.checked_sub(left_out).ok_or_else(|| Error::internal(broken()))?;
                     tally.merge(&seen);
                 }
             }

@@ -21,4 +21,5 @@
                 }
             }
             @SETTLE@
+            ZF_REJOIN();
         }

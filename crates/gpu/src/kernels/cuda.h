@@ -13,6 +13,7 @@
 #define ZF_GROUPS_X gridDim.x
 #define ZF_GROUPS_Y gridDim.y
 #define ZF_BARRIER() __syncthreads()
+#define ZF_REJOIN()
 #define ZF_ADD_SHARED(p, v) atomicAdd(p, v)
 // Counters in shared memory at a place that is a bin as the bits of a float: an address is one shift and one addition.
 #define ZF_FIRST_BIN 0x4b3fffffu

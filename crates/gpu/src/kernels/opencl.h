@@ -15,6 +15,13 @@
 #define ZF_GROUPS_X ((uint)get_num_groups(0))
 #define ZF_GROUPS_Y ((uint)get_num_groups(1))
 #define ZF_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+// Where branches of threads end before the barrier of the next step. PoCL (3.1) takes a branch that reaches a barrier in two ways as
+// the first thread of a block does.
+#ifdef ZF_HOST
+#define ZF_REJOIN() ZF_BARRIER()
+#else
+#define ZF_REJOIN()
+#endif
 #define ZF_ADD_SHARED(p, v) atomic_add(p, v)
 #define ZF_FIRST_BIN 0x4b3fffffu
 #define ZF_BIN_BASE(bins, copies, copy) 0u
