@@ -81,7 +81,7 @@ def threads_of(threads: int) -> int:
 
 def _device(device: str) -> str:
     if not isinstance(device, str):
-        raise RequestError(f"device: {device!r}\n  try: 'auto', 'cpu', 'cuda', 'cuda:1', 'opencl' or 'opencl:1'")
+        raise RequestError(f"device: {device!r}\n  try: 'auto', 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'opencl' or 'opencl:1'")
     _zipfold.check_device(device)
     return device
 

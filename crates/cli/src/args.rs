@@ -196,7 +196,7 @@ pub struct RunArgs {
     /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Run", allow_hyphen_values = true)]
     pub memory: Option<String>,
-    /// The device: auto, cpu, cuda[:i] or opencl[:i]; `zipfold devices` lists them
+    /// Where to run: auto, cpu, cuda or opencl (all GPUs of a runtime), cuda:1, cuda:0,1; `zipfold devices` lists them
     #[arg(long, default_value = "auto", value_name = "DEVICE", help_heading = "Run", value_parser = OneOf::device(), hide_possible_values = true)]
     pub device: String,
     /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them

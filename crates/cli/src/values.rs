@@ -25,10 +25,12 @@ impl OneOf {
     }
     /// A device.
     pub fn device() -> Self {
-        let names = || ["auto", "cpu", "cuda", "cuda:0", "opencl", "opencl:0"].map(|n| (n.to_string(), "")).to_vec();
+        let names = || {
+            ["auto", "cpu", "cuda", "cuda:0", "cuda:0,1", "opencl", "opencl:0"].map(|n| (n.to_string(), "")).to_vec()
+        };
         OneOf {
             known: names,
-            list: || "auto, cpu, cuda[:i], opencl[:i]; `zipfold devices` lists what this machine has".into(),
+            list: || "auto, cpu, cuda[:i,j,…], opencl[:i,j,…]; `zipfold devices` lists what this machine has".into(),
         }
     }
 }

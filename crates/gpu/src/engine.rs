@@ -51,7 +51,7 @@ impl<'j> Engine<'j> {
                 Error::request(format!("{} rows", job.space.n.max(job.space.m))).limit("2147483647 rows on a device");
             return Err(e.remedy(format!("{}, or smaller shares of the rows", Opt::Device.to("cpu"))));
         }
-        let Some(OnDevice { rows, work }) = &plan.device else {
+        let Some(OnDevice { rows, work, .. }) = &plan.device else {
             return Err(Error::internal("a plan for the host on a device"));
         };
         let folds = matches!(work, Work::Sweeps(_));
@@ -189,8 +189,8 @@ impl Executor for Engine<'_> {
             }
         }
     }
-    fn takes_turns(&self) -> bool {
-        true
+    fn devices(&self) -> usize {
+        1
     }
     fn backend(&self) -> String {
         self.device.facts.id()
@@ -229,7 +229,7 @@ pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
 /// # Errors
 /// `Internal` for a plan for the host.
 pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, String)>> {
-    let Some(OnDevice { rows, work }) = &plan.device else {
+    let Some(OnDevice { rows, work, .. }) = &plan.device else {
         return Err(Error::internal("a plan for the host on a device"));
     };
     let one = |name: &str, source| Ok(vec![(name.to_string(), source)]);

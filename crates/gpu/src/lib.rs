@@ -17,5 +17,5 @@ pub mod wanted;
 
 pub use engine::Engine;
 pub use runtime::Device;
-pub use wanted::{Wanted, list, open};
+pub use wanted::{Wanted, Which, find, list, open, open_all};
 pub use zipfold_plan::device::{Facts, Runtime};

@@ -1,44 +1,78 @@
-//! Which device is wanted: `cpu`, `auto`, `cuda[:i]`, `opencl[:i]`.
+//! Which devices are wanted: `cpu`, `auto`, `cuda`, `cuda:1`, `cuda:0,1`, and the same of `opencl`.
 
 use crate::runtime::{Device, cuda, opencl};
 use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
-/// The value of `--device`.
+/// Where a question is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The host's processor.
     Cpu,
     /// A GPU where one is there and pays, else the host's processor.
     Auto,
-    /// Device `.1` of a runtime.
-    Device(Runtime, usize),
+    /// Devices of a runtime.
+    Devices(Runtime, Which),
 }
 
+/// Which devices of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All GPUs; where there are none, all processors that pose as devices.
+    All,
+    /// Those of these numbers, a bit each.
+    Numbers(u64),
+}
+
+impl Which {
+    /// The device of this number alone.
+    pub fn one(number: usize) -> Self {
+        Which::Numbers(1 << number.min(MOST))
+    }
+}
+
+/// The largest number of a device.
+const MOST: usize = u64::BITS as usize - 1;
+
 impl Wanted {
-    /// Reads the text of `--device`.
+    /// Reads the text of the option that names devices.
     ///
     /// # Errors
     /// `Request` for anything else.
     pub fn parse(text: &str) -> Result<Self> {
-        let (name, index) = match text.split_once(':') {
-            Some((name, number)) => (name, number.parse::<usize>().ok()),
-            None => (text, Some(0)),
+        let (name, numbers) = match text.split_once(':') {
+            Some((name, numbers)) => (name, Some(numbers)),
+            None => (text, None),
         };
-        match (name, index) {
-            ("cpu", Some(_)) if !text.contains(':') => Ok(Wanted::Cpu),
-            ("auto", Some(_)) if !text.contains(':') => Ok(Wanted::Auto),
-            ("cuda", Some(i)) => Ok(Wanted::Device(Runtime::Cuda, i)),
-            ("opencl", Some(i)) => Ok(Wanted::Device(Runtime::OpenCl, i)),
-            _ => {
-                let e = Error::request(format!("'{text}' names no device")).at(Opt::Device);
-                Err(e.remedy(format!(
-                    "auto, cpu, cuda, cuda:1, opencl or opencl:1; {} lists those there are",
-                    Opt::Devices
-                )))
-            }
+        let which = numbers.map_or(Some(Which::All), listed);
+        match (name, numbers, which) {
+            ("cpu", None, _) => Ok(Wanted::Cpu),
+            ("auto", None, _) => Ok(Wanted::Auto),
+            ("cuda", _, Some(which)) => Ok(Wanted::Devices(Runtime::Cuda, which)),
+            ("opencl", _, Some(which)) => Ok(Wanted::Devices(Runtime::OpenCl, which)),
+            _ => Err(unknown(text)),
         }
     }
+}
+
+fn unknown(text: &str) -> Error {
+    let expected = "expected auto, cpu, cuda or opencl, with numbers of devices as in cuda:1 and cuda:0,1";
+    let e = Error::request(format!("{expected}, got '{text}'")).at(Opt::Device);
+    e.remedy(format!("{} lists the devices there are", Opt::Devices))
+}
+
+/// The devices of a list of different numbers.
+fn listed(numbers: &str) -> Option<Which> {
+    let mut bits = 0u64;
+    for number in numbers.split(',') {
+        let digits = number.bytes().all(|b| b.is_ascii_digit());
+        let number = number.parse::<usize>().ok().filter(|number| digits && *number <= MOST)?;
+        if bits & 1 << number != 0 {
+            return None;
+        }
+        bits |= 1 << number;
+    }
+    Some(Which::Numbers(bits))
 }
 
 /// The devices of a runtime, or why there are none.
@@ -52,19 +86,46 @@ pub fn list(runtime: Runtime) -> Result<Vec<Facts>> {
     }
 }
 
+/// The facts of the devices `which` of `runtime`, in the order of their numbers.
+///
+/// # Errors
+/// `Device` when the runtime or one of the devices is missing; the message says what there is.
+pub fn find(runtime: Runtime, which: Which) -> Result<Vec<Facts>> {
+    let have = list(runtime)?;
+    let missing = |number: usize| {
+        let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
+        let e = Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
+        let e = e.limit(format!("{} device(s)", have.len()));
+        e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") })
+    };
+    let gpus = have.iter().any(|facts| !facts.host);
+    let found: Vec<Facts> = match which {
+        Which::All => have.iter().filter(|facts| facts.host != gpus).cloned().collect(),
+        Which::Numbers(bits) => {
+            if let Some(number) = (have.len()..=MOST).find(|number| bits >> number & 1 == 1) {
+                return Err(missing(number));
+            }
+            have.iter().filter(|facts| bits >> facts.index & 1 == 1).cloned().collect()
+        }
+    };
+    if found.is_empty() { Err(missing(0)) } else { Ok(found) }
+}
+
+/// Opens the devices `which` of `runtime`.
+///
+/// # Errors
+/// As [`find`], and `Device` or `Resource` where a device cannot be opened.
+pub fn open_all(runtime: Runtime, which: Which) -> Result<Vec<Device>> {
+    find(runtime, which)?.iter().map(|facts| Device::open(runtime, facts.index)).collect()
+}
+
 /// Opens device `index` of `runtime`.
 ///
 /// # Errors
-/// `Device` when the runtime or the device is missing; the message says what there is.
+/// As [`open_all`].
 pub fn open(runtime: Runtime, index: usize) -> Result<Device> {
-    let have = list(runtime)?;
-    if index >= have.len() {
-        let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
-        let e = Error::device(format!("there is no device {}:{index}", runtime.name())).at(Opt::Device);
-        let e = e.limit(format!("{} device(s)", have.len()));
-        return Err(e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") }));
-    }
-    Device::open(runtime, index)
+    let found = find(runtime, Which::one(index))?;
+    Device::open(runtime, found.first().map_or(index, |facts| facts.index))
 }
 
 #[cfg(test)]
@@ -73,11 +134,16 @@ mod tests {
 
     #[test]
     fn texts_name_devices_or_are_refused() {
-        assert_eq!(Wanted::parse("cuda").unwrap(), Wanted::Device(Runtime::Cuda, 0));
-        assert_eq!(Wanted::parse("opencl:3").unwrap(), Wanted::Device(Runtime::OpenCl, 3));
+        let numbers = |runtime, bits| Wanted::Devices(runtime, Which::Numbers(bits));
+        assert_eq!(Wanted::parse("cuda").unwrap(), Wanted::Devices(Runtime::Cuda, Which::All));
+        assert_eq!(Wanted::parse("opencl:3").unwrap(), numbers(Runtime::OpenCl, 8));
+        assert_eq!(Wanted::parse("cuda:0,1").unwrap(), numbers(Runtime::Cuda, 3));
+        assert_eq!(Wanted::parse("cuda:2,0").unwrap(), numbers(Runtime::Cuda, 5));
         assert_eq!(Wanted::parse("cpu").unwrap(), Wanted::Cpu);
-        for odd in ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "cpu:0", "auto:1", "opencl:99999999999999999999"] {
-            assert!(Wanted::parse(odd).is_err(), "{odd}");
+        let odd = ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "cpu:0", "auto:1", "opencl:99999999999999999999"];
+        for odd in odd.into_iter().chain(["cuda:0,", "cuda:,1", "cuda:1,1", "cuda:64", "cuda:+1", "cuda:0,cuda:1"]) {
+            let e = Wanted::parse(odd).unwrap_err().to_string();
+            assert!(e.contains("expected") && e.contains(&format!("got '{odd}'")), "{e}");
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod rounding;
 pub mod sweeps;
 mod work;
 
-pub use facts::{Facts, Runtime};
+pub use facts::{Facts, Runtime, ids};
 pub use sweeps::{MOST_STATE, folds};
 pub use work::{OnDevice, Work};
 
@@ -23,16 +23,14 @@ use crate::plan::Plan;
 use crate::prune::Prune;
 use crate::sweep::width;
 use crate::tiles::{Tile, Tiling};
-use zipfold_core::fold::Fold;
+use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::tree::{Binary, Node, Unary};
-use zipfold_core::{Job, Message, Result};
+use zipfold_core::{Error, Job, Message, Result, figures};
 
-/// Turns a plan for the host into one for the device `facts`: large tiles, so that launches are few.
-///
-/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a filter serves.
+/// The plan for one device, as [`plan_for_all`] makes it.
 ///
 /// # Errors
-/// `Request` for choices that make no sense.
+/// Those of [`plan_for_all`].
 pub fn plan_for(
     job: &Job,
     host: Plan,
@@ -40,8 +38,28 @@ pub fn plan_for(
     overrides: &Overrides,
     ranges: Option<&[Ranges; 2]>,
 ) -> Result<Plan> {
+    plan_for_all(job, host, std::slice::from_ref(facts), overrides, ranges)
+}
+
+/// Turns a plan for the host into one for `devices` of one runtime, which share out its tiles: large tiles, so that launches are
+/// few, and enough of them that no device waits for another at the end. All devices run the same kernels.
+///
+/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a filter serves.
+///
+/// # Errors
+/// `Request` for choices that make no sense, `Internal` without a device.
+pub fn plan_for_all(
+    job: &Job,
+    host: Plan,
+    devices: &[Facts],
+    overrides: &Overrides,
+    ranges: Option<&[Ranges; 2]>,
+) -> Result<Plan> {
+    // What fits the smallest fits all of them.
+    let smallest = devices.iter().min_by_key(|facts| facts.memory);
+    let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
     let mut plan = host;
-    plan.backend = facts.id();
+    plan.backend = facts::ids(devices);
     // Devices sweep all pairs; the host, should it take over, must walk the same cells.
     plan.prune = Prune::default();
     plan.strategies.retain(|strategy| !strategy.is_pruned());
@@ -62,7 +80,7 @@ pub fn plan_for(
         None => Sweeps::choose(job, facts.runtime, overrides, ranges)?.map_or(Work::Values, Work::Sweeps),
     };
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
-        plan.tiling = tiling(job, facts, overrides);
+        plan.tiling = tiling(job, facts, devices.len(), overrides);
     }
     if let Some(span) = crate::sweep::span(job) {
         let whole = |side: usize| side.next_multiple_of(span);
@@ -71,13 +89,45 @@ pub fn plan_for(
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
     if overrides.unit.is_none() {
-        plan.tiles_per_unit = plan.tiles.clamp(1, TOGETHER);
+        plan.tiles_per_unit = tiles_of_a_unit(plan.tiles, devices.len());
     }
-    plan.reasons.push(format!("{}: {}, {} units", facts.id(), facts.name, facts.units).into());
+    let together = shared_seconds(job, devices, &work, &mut plan);
     plan.reasons.extend(reasons(job, &plan, &work).into_iter().map(Message::from));
-    predict(job, facts, &work, &mut plan);
-    plan.device = Some(OnDevice { rows, work });
+    predict(job, together, &mut plan);
+    plan.device = Some(OnDevice { devices: devices.len(), rows, work });
     Ok(plan)
+}
+
+fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
+    let most = if devices > 1 { tiles / (devices * UNITS_EACH) } else { tiles };
+    most.clamp(1, TOGETHER)
+}
+
+/// Predicted seconds of the kernels of all `devices`, each of which takes the next unit when it is done with one: their rates add up.
+/// `plan` learns the rate of each.
+fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) -> f64 {
+    let mut rates = 0.0;
+    for facts in devices {
+        let seconds = kernel_seconds(job, facts, plan.cells, work);
+        rates += 1.0 / seconds;
+        let rate = figures::si(plan.cells as f64 / seconds);
+        plan.reasons
+            .push(format!("{}: {}, {} units, {rate} pairs/s predicted", facts.id(), facts.name, facts.units).into());
+    }
+    1.0 / rates
+}
+
+/// Cuts the space of a plan for devices by `tiling`, as a run did that another number of devices goes on with. A cut that `job`
+/// cannot have is left aside.
+pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
+    let span = crate::sweep::span(job).unwrap_or(BLOCK);
+    let whole = [tiling.rows, tiling.cols].iter().all(|side| *side > 0 && side.is_multiple_of(span));
+    if plan.device.is_none() || !whole || tiling.in_spans(job) != tiling {
+        return;
+    }
+    plan.tiling = tiling;
+    plan.tiles = tiling.tiles(&job.space).len();
+    plan.tiles_per_unit = plan.tiles_per_unit.clamp(1, plan.tiles.max(1));
 }
 
 /// Sides of the tiles of a dense result that the host walks where a device was to: a device's own are as large as its memory.
@@ -120,6 +170,12 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
 
 /// Tiles of a unit of work.
 const TOGETHER: usize = 8;
+/// Units for each of several devices: at the end of a run a device waits for about half a unit.
+const UNITS_EACH: usize = 8;
+/// Least side of a tile that is made smaller for several devices: launches and copies of smaller ones take as long as their pairs.
+const LEAST_SIDE: usize = 1 << 12;
+/// Least rows of such a tile of all columns.
+const LEAST_STRIP: usize = 1 << 10;
 
 /// Bytes of a packed row of both sides, in both precisions.
 fn row_bytes(job: &Job) -> u64 {
@@ -172,6 +228,8 @@ const HOME: f64 = 8e9;
 const UP: f64 = 8e9;
 /// Seconds of opening a device and of leaving it: an estimate between 0.32 and 0.41 s, what whole calls took on one NVIDIA H200.
 pub const OPENING: f64 = 0.35;
+/// Seconds of opening a device beside another: an estimate, that of a context and its release without the driver's start.
+const ONE_MORE: f64 = 0.15;
 /// Bytes of the host that a driver may take beside the run's own: an estimate. PoCL with its compiler takes 60 MiB, a
 /// context of CUDA some hundreds.
 pub const DRIVER: u64 = 512 << 20;
@@ -191,7 +249,8 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     let dear = formula.nodes().iter().zip(&live).filter(|(node, live)| **live && dear(node)).count();
     let rows = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
     let up = (rows as u64 * row_bytes(job)) as f64 / UP;
-    plan.seconds + OPENING + COMPILED[0] + COMPILED[1] * dear as f64 + up
+    let more = plan.device.as_ref().map_or(0, |on| on.devices - 1) as f64;
+    plan.seconds + OPENING + COMPILED[0] + COMPILED[1] * dear as f64 + up + more * (ONE_MORE + up)
 }
 
 /// Whether the device of `there` is the faster one by prediction: `there` is the plan for it, `here` that for the host.
@@ -199,11 +258,10 @@ pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
     whole_seconds(job, there) < here.seconds
 }
 
-/// Predicts the seconds of kernels and of bringing dense results home.
-fn predict(job: &Job, facts: &Facts, work: &Work, plan: &mut Plan) {
+/// Predicts the seconds of a run whose kernels take `compute`, with those of bringing dense results home.
+fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;
-    let compute = kernel_seconds(job, facts, plan.cells, work);
     let dense = |f: &Fold| crate::bytes::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     // Values of double precision come home, one thread folds them.
@@ -213,8 +271,9 @@ fn predict(job: &Job, facts: &Facts, work: &Work, plan: &mut Plan) {
     plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
 }
 
-/// Square tiles; dense results leave the device tile by tile, so theirs are smaller.
-fn tiling(job: &Job, facts: &Facts, overrides: &Overrides) -> Tiling {
+/// Square tiles; dense results leave the device tile by tile, so theirs are smaller, and so are those that several devices share
+/// out. The nearest of a row are looked for in all columns at once: theirs are strips.
+fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Tiling {
     let dense = is_dense(job);
     let side = match overrides.device_tile {
         None if facts.host => 1 << 12,
@@ -222,8 +281,19 @@ fn tiling(job: &Job, facts: &Facts, overrides: &Overrides) -> Tiling {
         None => 1 << 20,
         Some(side) => side.get(),
     };
-    let most = most_rows(job, facts, dense);
-    Tiling::new(side.min(most), side.min(most)).in_spans(job)
+    let most = side.min(most_rows(job, facts, dense));
+    if devices < 2 || overrides.device_tile.is_some() {
+        return Tiling::new(most, most).in_spans(job);
+    }
+    let (n, m, units) = (job.space.n, job.space.m, devices * UNITS_EACH);
+    let triangular = job.space.is_triangular();
+    if matches!(job.folds.as_slice(), [Fold::Nearest(_)]) && !triangular {
+        return Tiling::new(most.min(n.div_ceil(units).max(LEAST_STRIP)), most).in_spans(job);
+    }
+    let cells = n as u128 * m as u128 / if triangular { 2 } else { 1 };
+    let share = (cells / units as u128).isqrt() as usize;
+    let side = most.min(share.max(LEAST_SIDE));
+    Tiling::new(side, side).in_spans(job)
 }
 
 /// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.

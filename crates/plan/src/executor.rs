@@ -16,11 +16,20 @@ pub trait Executor: Send + Sync {
     fn order(&self) -> Option<&[u32]> {
         None
     }
-    /// Whether it takes one unit of tiles at a time, with all threads of the host at its service.
-    fn takes_turns(&self) -> bool {
-        false
+    /// Devices that take a unit of tiles each at a time, with all threads of the host at their service; none where threads of the
+    /// host take units.
+    fn devices(&self) -> usize {
+        0
     }
-    /// What did the work so far: `cpu`, `cuda:0`, `cuda:0, then cpu`.
+    /// Folds `tiles` on device number `at`, below [`Executor::devices`]. None where that device is lost: it takes no unit any
+    /// more, and another device, or the host by [`Executor::run`], takes this one.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run_on(&self, _at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+        self.run(tiles, sink, stop).map(Some)
+    }
+    /// What did the work so far: `cpu`, `cuda:0`, `cuda:0,1`, `cuda:0, then cpu`.
     fn backend(&self) -> String {
         "cpu".into()
     }

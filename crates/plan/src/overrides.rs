@@ -359,7 +359,9 @@ overrides! {
     device_family: DeviceFamily = "device.family", "a device gives values to the host, or computes pair by pair";
     device_rows: Residency = "device.rows", "rows lie on the device, or come tile by tile";
     device_memory: Number<0, { u64::MAX }> = "device.memory", "bytes of device memory that the run stays within";
-    device_launches: Number<0, { u64::MAX }> = "device.launches", "launches after which the device counts as lost (for tests)";
+    device_launches: Number<0, { u64::MAX }> = "device.launches", "launches after which a device counts as lost (for tests)";
+    device_compiles: Number<0, { u64::MAX }> = "device.compiles", "sources that a device compiles before it refuses one (for tests)";
+    device_faulty: Number<0, { u64::MAX }> = "device.faulty", "how many of several devices device.memory, device.launches and device.compiles are for, the first ones (for tests)";
     device_driver: Number<0, { u64::MAX }> = "device.driver", "the version that the driver counts as (for tests)";
     points_anchors: Number<1, 8> = "points.anchors", "rows that a thread of a device keeps";
     points_blocks: Number<1, 16> = "points.blocks", "blocks of threads a processor of a device";

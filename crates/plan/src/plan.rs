@@ -14,7 +14,7 @@ use zipfold_core::{Message, Precision};
 /// How a job is run. A plan changes speed, never meaning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// `cpu`, or a device: `cuda:0`.
+    /// `cpu`, or devices: `cuda:0`, `cuda:0,1`.
     pub backend: String,
     /// The kernels of a processor.
     pub family: Family,

@@ -1,4 +1,4 @@
-//! What folds tiles: the host's processor, or a device with the host behind it when it fails.
+//! What folds tiles: the host's processor, or devices with the host behind them when they fail.
 
 use crate::options::Options;
 use crate::warnings::Warnings;
@@ -11,82 +11,106 @@ use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
-pub use zipfold_gpu::{Facts, Runtime, Wanted, list};
+pub use zipfold_gpu::{Facts, Runtime, Wanted, Which, find, list};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
-/// A device with the host behind it: a failing device ends its work, and the host goes on.
-struct OnDevice<'j, T> {
-    device: Mutex<Option<gpu::Engine<'j>>>,
+/// Devices with the host behind them: the work of a device that fails is that of the others, and the host's where none is left.
+struct OnDevices<'j, T> {
+    engines: Vec<Mutex<Option<gpu::Engine<'j>>>>,
+    /// Devices that are not lost.
+    left: AtomicUsize,
     host: OnceLock<Box<dyn Executor + 'j>>,
     job: &'j Job,
     plan: Plan,
-    /// Units that the device has answered.
+    /// Units that devices have answered.
     answered: AtomicUsize,
     warnings: Warnings,
     values: PhantomData<fn(T)>,
 }
 
-/// A plan, and the device it is for.
-pub type Placed = (Plan, Option<gpu::Device>);
+/// A plan, and the devices it is for; none for the host.
+pub type Placed = (Plan, Vec<gpu::Device>);
 
-/// The plan for the device that `options` ask for, with the device opened; the plan as it is for the host.
+/// The plan for the devices that `options` ask for, with the devices opened; the plan as it is for the host.
 ///
 /// # Errors
 /// `Device` when a device named outright is missing.
 pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
     let driver = options.overrides.device_driver.map(|v| v.get() as u64);
-    let opened = match options.device {
-        gpu::Wanted::Cpu => return Ok((plan, None)),
-        gpu::Wanted::Device(runtime, index) => {
+    match options.device {
+        Wanted::Cpu => Ok((plan, vec![])),
+        Wanted::Devices(runtime, which) => {
             drill(runtime, driver)?;
-            match gpu::open(runtime, index) {
-                Ok(device) => device,
-                // The device is there and has no room for us.
-                Err(e) if e.blame() == Blame::Resource => {
-                    warn(&options.warnings, &e);
-                    return Ok((plan, None));
-                }
-                Err(e) => return Err(e),
-            }
+            on(job, plan, opened(gpu::find(runtime, which)?, &options.warnings)?, options)
         }
-        gpu::Wanted::Auto => {
+        Wanted::Auto => {
             let mut plan = plan;
-            return match faster(job, &mut plan, driver, options)? {
-                Some(device) => on(job, plan, device, options),
-                None => Ok((plan, None)),
-            };
+            let opened = faster(job, &mut plan, driver, options)?;
+            on(job, plan, opened, options)
         }
-    };
-    on(job, plan, opened, options)
+    }
 }
 
-/// The plan for `opened`; the plan as it is for the host where bits decide that a device may round otherwise.
-fn on(job: &Job, plan: Plan, opened: gpu::Device, options: &Options<'_>) -> Result<Placed> {
-    let opened = match options.overrides.device_memory {
-        Some(bytes) => opened.within(bytes.get() as u64),
-        None => opened,
-    };
-    let opened = match options.overrides.device_launches {
-        Some(launches) => opened.lost_after(launches.get() as u64),
-        None => opened,
-    };
+/// The devices of these facts that have room for us.
+fn opened(found: Vec<Facts>, warnings: &Warnings) -> Result<Vec<gpu::Device>> {
+    let mut out = vec![];
+    let count = found.len();
+    for (at, facts) in found.into_iter().enumerate() {
+        match gpu::open(facts.runtime, facts.index) {
+            Ok(device) => out.push(device),
+            Err(e) if e.blame() == Blame::Resource => warn(warnings, &e, out.len() + count - at - 1),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(out)
+}
+
+/// The plan for `opened`; the plan as it is for the host where there are none, or bits decide that a device may round otherwise.
+fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) -> Result<Placed> {
+    if opened.is_empty() {
+        return Ok((plan, opened));
+    }
     if let Some(why) = unsuited(job) {
         let mut plan = plan;
         plan.reasons.push(format!("on the host: {why}").into());
-        return Ok((plan, None));
+        return Ok((plan, vec![]));
     }
-    let plan = device::plan_for(job, plan, &opened.facts, &options.overrides, gpu::rows::data_ranges(job).as_ref())?;
-    Ok((plan, Some(opened)))
+    let set = &options.overrides;
+    let faulty = set.device_faulty.map_or(opened.len(), |count| count.get());
+    let drilled = |(at, mut device): (usize, gpu::Device)| {
+        if at >= faulty {
+            return device;
+        }
+        if let Some(bytes) = set.device_memory {
+            device = device.within(bytes.get() as u64);
+        }
+        if let Some(launches) = set.device_launches {
+            device = device.lost_after(launches.get() as u64);
+        }
+        if let Some(sources) = set.device_compiles {
+            device = device.refusing_after(sources.get() as u64);
+        }
+        device
+    };
+    let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(drilled).collect();
+    let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
+    let plan = device::plan_for_all(job, plan, &facts, set, gpu::rows::data_ranges(job).as_ref())?;
+    Ok((plan, opened))
 }
 
-/// The device for work that only devices do; `auto` takes a GPU, or else a processor that poses as a device.
+/// The device for work that only one device does, the first of those wanted; `auto` takes a GPU, or else a processor that poses as
+/// a device.
 ///
 /// # Errors
 /// `Request` for the host, `Device` when there is none.
 pub fn required(wanted: Wanted) -> Result<gpu::Device> {
+    let first = |found: Vec<Facts>| match found.first() {
+        Some(facts) => gpu::open(facts.runtime, facts.index),
+        None => gpu::open(Runtime::OpenCl, 0),
+    };
     match wanted {
-        Wanted::Device(runtime, index) => gpu::open(runtime, index),
-        Wanted::Auto => best(None).map_or_else(|| gpu::open(Runtime::OpenCl, 0), Ok),
+        Wanted::Devices(runtime, which) => first(gpu::find(runtime, which)?),
+        Wanted::Auto => first(gpus(None)),
         Wanted::Cpu => {
             let e = Error::request("a pair source runs on devices only").at(Opt::Device);
             Err(e.remedy(format!(
@@ -116,12 +140,12 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")
 }
 
-/// The first GPU there is, opened, where it is the faster one by prediction, with all that it takes to begin there; `plan`
-/// learns why, or why not.
-fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Option<gpu::Device>> {
+/// The GPUs there are, opened, one or all, where they are the faster ones by prediction, with all that it takes to begin there; none
+/// otherwise. `plan` learns why, or why not.
+fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Vec<gpu::Device>> {
     // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not ask them.
     if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
-        return Ok(None);
+        return Ok(vec![]);
     }
     let room = options.budget.free();
     if room < device::DRIVER {
@@ -130,17 +154,28 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
             format!("no device was looked for: its driver may take {needs} of memory, {} leaves {has}", Opt::Memory)
                 .into(),
         );
-        return Ok(None);
+        return Ok(vec![]);
     }
-    let Some(facts) = first(driver) else { return Ok(None) };
-    let there = device::plan_for(job, plan.clone(), &facts, &options.overrides, None)?;
-    let (here, far) = (plan.seconds, device::whole_seconds(job, &there));
-    plan.reasons
-        .push(format!("predicted: {here:.2} s on the host, {far:.2} s on {} with its start", facts.id()).into());
+    let mut best: Option<(Plan, usize)> = None;
+    let found = gpus(driver);
+    if found.is_empty() {
+        return Ok(vec![]);
+    }
+    for count in [1, found.len()] {
+        let there = device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
+        let seconds = |plan: &Plan| device::whole_seconds(job, plan);
+        if best.as_ref().is_none_or(|(least, _)| seconds(&there) < seconds(least)) {
+            best = Some((there, count));
+        }
+    }
+    let Some((there, count)) = best else { return Ok(vec![]) };
+    let (here, far, ids) = (plan.seconds, device::whole_seconds(job, &there), &there.backend);
+    plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {ids} with its start").into());
     if !device::is_faster(job, &there, plan) {
-        return Ok(None);
+        return Ok(vec![]);
     }
-    Ok(gpu::open(facts.runtime, facts.index).ok())
+    let opened = found[..count].iter().map(|facts| gpu::open(facts.runtime, facts.index));
+    Ok(opened.filter_map(Result::ok).collect())
 }
 
 /// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
@@ -153,48 +188,49 @@ fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
     }
 }
 
-/// The first GPU there is; a processor that poses as a device is none.
-fn first(driver: Option<u64>) -> Option<Facts> {
-    [gpu::Runtime::Cuda, gpu::Runtime::OpenCl].into_iter().find_map(|runtime| {
+/// The GPUs of the first runtime that has some; a processor that poses as a device is none.
+fn gpus(driver: Option<u64>) -> Vec<Facts> {
+    let of = |runtime| -> Option<Vec<Facts>> {
         drill(runtime, driver).ok()?;
-        gpu::list(runtime).ok()?.into_iter().find(|f| !f.host)
-    })
+        let found: Vec<Facts> = gpu::list(runtime).ok()?.into_iter().filter(|f| !f.host).collect();
+        (!found.is_empty()).then_some(found)
+    };
+    [Runtime::Cuda, Runtime::OpenCl].into_iter().find_map(of).unwrap_or_default()
 }
 
-/// The first GPU there is, opened.
-fn best(driver: Option<u64>) -> Option<gpu::Device> {
-    let facts = first(driver)?;
-    gpu::open(facts.runtime, facts.index).ok()
-}
-
-/// Loads `job` on `device`, or on the host. `warnings` takes why the host does what the device was to do, or computes in
-/// another way than the plan had first.
+/// Loads `job` on `devices`, or on the host. `warnings` takes why another does what a device was to do, or computes in another way
+/// than the plan had first.
 ///
 /// # Errors
-/// None but those of a request: what the device cannot hold, the host runs.
+/// None but those of a request: what no device can hold, the host runs.
 pub fn load<'j, T: Element>(
     job: &'j Job,
     plan: &Plan,
-    device: Option<gpu::Device>,
+    devices: Vec<gpu::Device>,
     warnings: &Warnings,
 ) -> Result<Box<dyn Executor + 'j>> {
-    let Some(device) = device else { return on_host::<T>(job, plan, warnings) };
-    match gpu::Engine::load(job, plan, device) {
-        Ok(engine) => Ok(Box::new(OnDevice::<T> {
-            device: Mutex::new(Some(engine)),
-            host: OnceLock::new(),
-            job,
-            plan: plan.clone(),
-            answered: AtomicUsize::new(0),
-            warnings: warnings.clone(),
-            values: PhantomData,
-        })),
-        Err(e) if yields(&e) => {
-            warn(warnings, &e);
-            on_host::<T>(job, plan, warnings)
+    let count = devices.len();
+    let mut engines = vec![];
+    for (at, device) in devices.into_iter().enumerate() {
+        match gpu::Engine::load(job, plan, device) {
+            Ok(engine) => engines.push(Mutex::new(Some(engine))),
+            Err(e) if yields(&e) => warn(warnings, &e, engines.len() + count - at - 1),
+            Err(e) => return Err(e),
         }
-        Err(e) => Err(e),
     }
+    if engines.is_empty() {
+        return on_host::<T>(job, plan, warnings);
+    }
+    Ok(Box::new(OnDevices::<T> {
+        left: AtomicUsize::new(engines.len()),
+        engines,
+        host: OnceLock::new(),
+        job,
+        plan: plan.clone(),
+        answered: AtomicUsize::new(0),
+        warnings: warnings.clone(),
+        values: PhantomData,
+    }))
 }
 
 /// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to leave out take long: why none
@@ -210,29 +246,42 @@ fn on_host<'j, T: Element>(job: &'j Job, plan: &Plan, warnings: &Warnings) -> Re
     Ok(executor)
 }
 
-impl<T: Element> Executor for OnDevice<'_, T> {
+impl<T: Element> OnDevices<'_, T> {
+    /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load may take another unit.
+    fn host(&self) -> Result<&dyn Executor> {
+        if self.host.get().is_none() {
+            let _ = self.host.set(on_host::<T>(self.job, &self.plan, &self.warnings)?);
+        }
+        self.host.get().map(|host| host.as_ref()).ok_or_else(|| Error::internal("a host that was not loaded"))
+    }
+}
+
+impl<T: Element> Executor for OnDevices<'_, T> {
+    fn run_on(&self, at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+        stop.check()?;
+        let Some(engine) = self.engines.get(at) else { return Ok(None) };
+        let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(device) = engine.as_ref() else { return Ok(None) };
+        match device.run(tiles, sink, stop) {
+            Ok(folded) => {
+                self.answered.fetch_add(1, Ordering::Relaxed);
+                Ok(Some(folded))
+            }
+            Err(e) if yields(&e) => {
+                *engine = None;
+                let left = self.left.fetch_sub(1, Ordering::Relaxed) - 1;
+                warn(&self.warnings, &e, left);
+                if left == 0 {
+                    self.host()?;
+                }
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         stop.check()?;
-        let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = device.as_ref() {
-            match engine.run(tiles, sink, stop) {
-                Ok(folded) => {
-                    self.answered.fetch_add(1, Ordering::Relaxed);
-                    return Ok(folded);
-                }
-                Err(e) if yields(&e) => {
-                    warn(&self.warnings, &e);
-                    *device = None;
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        if self.host.get().is_none() {
-            let host = on_host::<T>(self.job, &self.plan, &self.warnings)?;
-            self.host.get_or_init(|| host);
-        }
-        drop(device);
-        let host = self.host.get().ok_or_else(|| Error::internal("a host that was not loaded"))?;
+        let host = self.host()?;
         let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink, stop) };
         // Parts of dense results leave nothing to merge but what was counted.
         let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink, stop));
@@ -244,8 +293,8 @@ impl<T: Element> Executor for OnDevice<'_, T> {
     fn order(&self) -> Option<&[u32]> {
         self.host.get().and_then(|host| host.order())
     }
-    fn takes_turns(&self) -> bool {
-        self.device.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    fn devices(&self) -> usize {
+        if self.left.load(Ordering::Relaxed) > 0 { self.engines.len() } else { 0 }
     }
     fn backend(&self) -> String {
         let answered = self.answered.load(Ordering::Relaxed) > 0;
@@ -262,6 +311,12 @@ fn yields(e: &Error) -> bool {
     matches!(e.blame(), Blame::Device | Blame::Resource)
 }
 
-fn warn(warnings: &Warnings, e: &Error) {
-    warnings.add(format!("{}; the work goes on on the host's processor", e.what().marked()));
+/// Warns that a device is lost, and says whose its work is where `left` are left.
+fn warn(warnings: &Warnings, e: &Error, left: usize) {
+    let others = match left {
+        0 => "the host's processor",
+        1 => "the other device",
+        _ => "the other devices",
+    };
+    warnings.add(format!("{}; the work goes on on {others}", e.what().marked()));
 }

@@ -74,9 +74,11 @@ fn formula(hash: &mut Hash, job: &Job) {
     hash.text(&format!("{:?} {near:?} {:?} {:?} {:?}", job.space, job.near_root, job.nan, job.cell));
 }
 
-/// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of a device.
+/// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of devices, whose number
+/// changes none.
 fn arithmetic(job: &Job, plan: &Plan) -> String {
     let single = plan.precision == Precision::F32;
-    let device = job.folds.iter().any(|fold| fold.traits().rounds).then_some(&plan.backend);
+    let runtime = plan.backend.split(':').next();
+    let device = job.folds.iter().any(|fold| fold.traits().rounds).then_some(runtime);
     format!("{device:?} {:?}", single.then_some((plan.isa, plan.family)))
 }

@@ -11,8 +11,9 @@ use twox_hash::XxHash3_64;
 use zipfold_core::fold::{State, Tally};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
 use zipfold_io::unfinished::{remove_left, sweep};
+use zipfold_plan::Tiling;
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x08";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x09";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -23,6 +24,8 @@ pub struct Partial {
     pub identity: Identity,
     /// The run that writes it, by a number of its own; unfinished files of the run carry the same.
     pub run: u128,
+    /// How the space is cut, where that was for devices: those that go on with it, of whatever number, cut it in the same way.
+    pub tiling: Option<Tiling>,
     /// Tiles folded so far.
     pub tiles_done: usize,
     /// Cells visited so far.
@@ -45,6 +48,7 @@ impl Partial {
         Partial {
             identity,
             run: number(),
+            tiling: None,
             tiles_done: 0,
             cells: 0,
             sums: vec![0; states.len()],
@@ -53,6 +57,15 @@ impl Partial {
             problem: vec![],
             shard: None,
         }
+    }
+    /// Refuses a checkpoint at `path` of another run than that of `identity`.
+    ///
+    /// # Errors
+    /// `Request` with what differs.
+    pub fn of(self, identity: &Identity, path: &Path) -> Result<Self> {
+        let Some(what) = identity.difference(&self.identity) else { return Ok(self) };
+        let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
+        Err(e.remedy(format!("run with the same arguments, or without {} to start again", Opt::Resume)))
     }
     /// Refuses states that `job` cannot have: a file may hold anything.
     ///
@@ -241,22 +254,16 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(magic: &[u8; 8], path: &Path, bud
     get(payload(), &name)
 }
 
-/// Reads the checkpoint of the run `identity`, if the file exists.
+/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::of`] to say.
 ///
 /// # Errors
-/// `Input` when it is damaged; `Request` when it belongs to another run; `Resource` when it does not fit the budget.
-pub fn read_if_there(path: &Path, identity: &Identity, budget: &Budget) -> Result<Option<Partial>> {
+/// As [`read`].
+pub fn read_if_there(path: &Path, budget: &Budget) -> Result<Option<Partial>> {
     if !is_there(path)? {
         return Ok(None);
     }
-    let partial = read(path, budget).map_err(|e| e.remedy(format!("run it without {} to start again", Opt::Resume)))?;
-    match identity.difference(&partial.identity) {
-        Some(what) => {
-            let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
-            Err(e.remedy(format!("run with the same arguments, or without {} to start again", Opt::Resume)))
-        }
-        None => Ok(Some(partial)),
-    }
+    let again = |e: Error| e.remedy(format!("run it without {} to start again", Opt::Resume));
+    read(path, budget).map(Some).map_err(again)
 }
 
 /// Whether there is a checkpoint at `path`.

@@ -50,7 +50,7 @@ pub struct Ready<'a> {
     pub range: Option<Found>,
     /// Seconds of description and planning.
     pub seconds: f64,
-    /// A device that is open already.
+    /// Devices that are open already.
     _held: Option<ranges::Held>,
 }
 
@@ -123,8 +123,8 @@ impl<'a> Query<'a> {
     /// Those of [`crate::describe()`], [`choose()`] and [`place`].
     pub fn explain(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
-        let (plan, device) = place(&job, plan, self.options)?;
-        Ok(Explained { job, plan, ranges, on_device: device.is_some() })
+        let (plan, devices) = place(&job, plan, self.options)?;
+        Ok(Explained { job, plan, ranges, on_device: !devices.is_empty() })
     }
     /// The plan of the host for every pass, without running one.
     ///

@@ -14,12 +14,12 @@ use zipfold_core::{Blame, Job, Result};
 use zipfold_plan::Plan;
 use zipfold_plan::passes::{self, Pass};
 
-/// A device that stays open while this lives: opening one takes longer than many runs.
-pub struct Held(zipfold_gpu::Device);
+/// Devices that stay open while this lives: opening one takes longer than many runs.
+pub struct Held(Vec<zipfold_gpu::Device>);
 
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Held({})", self.0.facts.id())
+        write!(f, "Held({:?})", self.0)
     }
 }
 
@@ -30,7 +30,7 @@ pub struct Ranged<'p> {
     pub problem: Cow<'p, Problem>,
     /// How they were found, if there were any to find.
     pub found: Option<Found>,
-    /// The device that found them, for the run that follows.
+    /// The devices that found them, for the run that follows.
     pub held: Option<Held>,
 }
 
@@ -95,13 +95,13 @@ pub fn foresee<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> 
     Ok((Cow::Owned(open.closed(problem, &passes::sampled_ends(&open))?), plans))
 }
 
-/// The passes for the ends of `open`, and the device that runs them.
+/// The passes for the ends of `open`, and the devices that run them.
 fn passes(open: &OpenAxes, options: &Options<'_>) -> Result<(Vec<Pass>, Option<Held>)> {
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let mut held = None;
     let mut on_device = |job: &Job, plan: &Plan| {
         if options.device != Wanted::Cpu {
-            held = place(job, plan.clone(), options)?.1.map(Held);
+            held = Some(place(job, plan.clone(), options)?.1).filter(|devices| !devices.is_empty()).map(Held);
         }
         Ok(held.is_some())
     };

@@ -8,14 +8,15 @@ pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
-use crate::units::{Then, in_order};
-use std::sync::Mutex;
+use crate::units::{Left, Then, by_devices, in_order};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
-use zipfold_plan::device::host_tiling;
+use zipfold_plan::device::{self, host_tiling};
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
@@ -45,14 +46,14 @@ const EDGE: u64 = 32;
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
 pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
-    let (plan, device) = crate::device::place(job, plan, options)?;
+    let (plan, devices) = crate::device::place(job, plan, options)?;
     match plan.precision {
         Precision::F32 => {
-            let load = |plan: &Plan| crate::device::load::<f32>(job, plan, device, &options.warnings);
+            let load = |plan: &Plan| crate::device::load::<f32>(job, plan, devices, &options.warnings);
             run_typed::<f32>(problem, job, plan, target, options, load)
         }
         Precision::F64 => {
-            let load = |plan: &Plan| crate::device::load::<f64>(job, plan, device, &options.warnings);
+            let load = |plan: &Plan| crate::device::load::<f64>(job, plan, devices, &options.warnings);
             run_typed::<f64>(problem, job, plan, target, options, load)
         }
     }
@@ -88,9 +89,16 @@ fn run_typed<'e, T: Typed>(
     let workers = Workers::of(job, &plan)?;
     // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
+    let found = match &options.checkpoint {
+        Some(path) if options.resume => partial::read_if_there(path, &options.budget)?.map(|found| (found, path)),
+        _ => None,
+    };
+    if let Some(tiling) = found.as_ref().and_then(|(found, _)| found.tiling) {
+        device::cut_as(job, &mut plan, tiling);
+    }
     let identity = keyed.then(|| Identity::of(problem, job, &plan, options.shard));
-    let found = match (&options.checkpoint, &identity) {
-        (Some(path), Some(identity)) if options.resume => partial::read_if_there(path, identity, &options.budget)?,
+    let found = match (found, &identity) {
+        (Some((found, path)), Some(identity)) => Some(found.of(identity, path)?),
         _ => None,
     };
     let resumed = found.is_some();
@@ -99,7 +107,9 @@ fn run_typed<'e, T: Typed>(
     let left = tiles.len().saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
     let units = left.div_ceil(plan.tiles_per_unit.max(1));
     let (_held, ahead) = reserve(job, &plan, units, target, options)?;
-    let merged = found.unwrap_or_else(|| Partial::start(identity.unwrap_or_default(), states(job, &plan, options)));
+    let tiling = plan.device.as_ref().map(|_| plan.tiling);
+    let fresh = || Partial { tiling, ..Partial::start(identity.unwrap_or_default(), states(job, &plan, options)) };
+    let merged = found.unwrap_or_else(fresh);
     let run = Run { number: merged.run, checkpoint: options.checkpoint.as_deref(), resumed };
     if let Some(path) = run.checkpoint.filter(|_| resumed) {
         let name = path.to_string_lossy();
@@ -221,7 +231,8 @@ fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
 /// Units that are worth being begun before an earlier one is merged.
 fn units_ahead(plan: &Plan) -> usize {
     // Pruned units differ in their work, so that more of them are needed to even it out.
-    plan.threads * if plan.prune.is_on() { 16 } else { 4 }
+    let devices = plan.device.as_ref().map_or(0, |on| on.devices);
+    plan.threads.max(devices) * if plan.prune.is_on() { 16 } else { 4 }
 }
 
 /// A run over its tiles.
@@ -255,7 +266,7 @@ impl<T: Typed> Sweep<'_, T> {
             let sink = UnitPlaces::new(places);
             Ok((executor.run(units[unit], &sink, self.stop)?, sink.found))
         };
-        let mut take = |unit: usize, result: Result<(Folded, Mutex<Vec<Reservation>>)>| -> Result<Then> {
+        let mut take = |unit: usize, result: Result<Done>| -> Result<Then> {
             let (state, found) = result?;
             merge_unit(job, &mut merged, state, executor.order());
             growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
@@ -267,29 +278,57 @@ impl<T: Typed> Sweep<'_, T> {
             keeper.now_and_then(job, tiles, places, &mut merged)?;
             Ok(if stopped() { Then::End } else { Then::GoOn })
         };
-        // A device takes one unit at a time: a thread that waits for its lock would keep others from what the unit under way has
-        // them do, or wait for itself. A unit that it fails at is the host's (`OnDevice::run`), and so are all after it.
-        let mut first = 0;
-        while first < units.len() && executor.takes_turns() && !stopped() {
-            let result = workers.install(|| work(first));
-            workers.install(|| take(first, result))?;
-            first += 1;
+        let mut left = Left { next: 0, done: BTreeMap::new() };
+        if executor.devices() > 0 && !stopped() {
+            let take = |unit, result| workers.install(|| take(unit, result));
+            left = self.on_devices(executor, workers, &units, take)?;
         }
         if !stopped() {
-            in_order(workers, first..units.len(), self.ahead, work, take)?;
+            let done = Mutex::new(left.done);
+            let work = |unit: usize| {
+                let done = done.lock().unwrap_or_else(PoisonError::into_inner).remove(&unit);
+                done.unwrap_or_else(|| work(unit))
+            };
+            in_order(workers, left.next..units.len(), self.ahead, work, take)?;
         }
         if merged.tiles_done < tiles.len() {
-            workers.install(|| keeper.at_the_end(job, tiles, places, &mut merged)).map_err(|e| {
-                Error::new(
-                    Blame::Interrupted,
-                    format!("interrupted, and nothing new could be kept: {}", e.what().marked()),
-                )
-            })?;
-            return Err(Error::new(Blame::Interrupted, "interrupted"));
+            return Err(workers.install(|| self.interrupted(keeper, &mut merged)));
         }
         Ok(merged)
     }
 }
+
+impl<T: Typed> Sweep<'_, T> {
+    /// Keeps what there is for a resumption; the error that the run ends with.
+    fn interrupted(&self, mut keeper: Keeper<'_>, merged: &mut Partial) -> Error {
+        let words = match keeper.at_the_end(self.job, self.tiles, self.places, merged) {
+            Ok(()) => "interrupted".to_string(),
+            Err(e) => format!("interrupted, and nothing new could be kept: {}", e.what().marked()),
+        };
+        Error::new(Blame::Interrupted, words)
+    }
+    /// Has devices take `units`. Each has a thread that waits for it, beside the pool: a thread of the pool would keep others from what
+    /// the unit under way has them do, or wait for itself. What devices that are lost leave is the host's.
+    fn on_devices(
+        &self,
+        executor: &dyn Executor,
+        workers: &Workers,
+        units: &[&[Tile]],
+        take: impl FnMut(usize, Result<Done>) -> Result<Then> + Send,
+    ) -> Result<Left<Result<Done>>> {
+        let work = |device: usize, unit: usize| {
+            workers.install(|| {
+                let sink = UnitPlaces::new(self.places);
+                let folded = executor.run_on(device, units[unit], &sink, self.stop).transpose()?;
+                Some(folded.map(|folded| (folded, sink.found)))
+            })
+        };
+        by_devices(executor.devices(), 0..units.len(), self.ahead, work, take)
+    }
+}
+
+/// What a unit gives, with what it has reserved.
+type Done = (Folded, Mutex<Vec<Reservation>>);
 
 fn merge_unit(job: &Job, merged: &mut Partial, unit: Folded, order: Option<&[u32]>) {
     for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {

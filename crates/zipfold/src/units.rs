@@ -1,10 +1,10 @@
-//! Units of work by all threads, begun in order and taken in order as they are done, without a pause in between.
+//! Units of work by all threads, or by devices, begun in order and taken in order as they are done, without a pause in between.
 
 use crate::pool::Workers;
 use rayon::ScopeFifo;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use zipfold_core::Result;
 
 /// What is left to do after a unit was taken.
@@ -93,12 +93,7 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
             drop(state);
             let then = take(head, result);
             state = lock(&self.state);
-            state.head += 1;
-            match then {
-                Ok(Then::GoOn) => {}
-                Ok(Then::End) => state.over = state.over.clone().map(|_| true),
-                Err(e) => state.over = Err(e),
-            }
+            state.took(then);
             self.call(scope, &mut state);
         }
         state.taken = false;
@@ -108,6 +103,15 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
 impl<U> State<U> {
     fn goes_on(&self) -> bool {
         matches!(self.over, Ok(false))
+    }
+    /// Notes that the unit whose turn it was is taken.
+    fn took(&mut self, then: Result<Then>) {
+        self.head += 1;
+        match then {
+            Ok(Then::GoOn) => {}
+            Ok(Then::End) => self.over = self.over.clone().map(|_| true),
+            Err(e) => self.over = Err(e),
+        }
     }
     fn begin(&mut self) -> Option<usize> {
         self.goes_on().then(|| {
@@ -121,6 +125,129 @@ impl<U> State<U> {
             return None;
         }
         self.waiting.remove(&self.head).map(|result| (self.head, result))
+    }
+}
+
+/// What devices leave of their units: the first that was not taken, and those behind it that are done.
+pub(crate) struct Left<U> {
+    pub(crate) next: usize,
+    pub(crate) done: BTreeMap<usize, U>,
+}
+
+/// As [`in_order`], by `devices` devices, each of which takes the next unit when it is done with one. A device whose `work` gives
+/// nothing is lost: it takes no unit any more, and another takes this one.
+///
+/// # Errors
+/// The first of `take`; units that are not begun yet are left out then.
+pub(crate) fn by_devices<U: Send>(
+    devices: usize,
+    units: Range<usize>,
+    ahead: usize,
+    work: impl Fn(usize, usize) -> Option<U> + Sync,
+    take: impl FnMut(usize, U) -> Result<Then> + Send,
+) -> Result<Left<U>> {
+    let Range { start, end } = units;
+    let state =
+        State { waiting: BTreeMap::new(), head: start, begun: start, called: start, taken: false, over: Ok(false) };
+    let shared = Shared { state, returned: BTreeSet::new(), busy: 0 };
+    let queue = Queue {
+        end,
+        ahead: ahead.max(1),
+        work,
+        take: Mutex::new(take),
+        shared: Mutex::new(shared),
+        more: Condvar::new(),
+    };
+    let queue_of_all = &queue;
+    std::thread::scope(|scope| {
+        (1..devices).for_each(|device| drop(scope.spawn(move || queue_of_all.serve(device))));
+        queue_of_all.serve(0);
+    });
+    let Shared { state, .. } = queue.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.over.map(|_| Left { next: state.head, done: state.waiting })
+}
+
+/// Units that devices share out.
+struct Queue<U, W, F> {
+    end: usize,
+    ahead: usize,
+    work: W,
+    take: Mutex<F>,
+    shared: Mutex<Shared<U>>,
+    /// A unit was taken, returned or done.
+    more: Condvar,
+}
+
+struct Shared<U> {
+    state: State<U>,
+    /// Units of devices that were lost.
+    returned: BTreeSet<usize>,
+    /// Units under way, which may come back.
+    busy: usize,
+}
+
+/// A unit under way: it is not any more when this is dropped, and where that is by a panic no more are begun.
+struct Busy<'q, U, W, F>(&'q Queue<U, W, F>);
+
+impl<U, W, F> Drop for Busy<'_, U, W, F> {
+    fn drop(&mut self) {
+        let mut shared = lock(&self.0.shared);
+        shared.busy -= 1;
+        if std::thread::panicking() {
+            shared.state.over = shared.state.over.clone().map(|_| true);
+        }
+        self.0.more.notify_all();
+    }
+}
+
+impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Queue<U, W, F> {
+    /// The work of a device, to its end.
+    fn serve(&self, device: usize) {
+        while let Some(unit) = self.next() {
+            let busy = Busy(self);
+            let Some(result) = (self.work)(device, unit) else {
+                lock(&self.shared).returned.insert(unit);
+                return;
+            };
+            self.done(unit, result);
+            drop(busy);
+        }
+    }
+    /// Waits for a unit that may be begun; none where there will be no more.
+    fn next(&self) -> Option<usize> {
+        let mut shared = lock(&self.shared);
+        loop {
+            if !shared.state.goes_on() {
+                return None;
+            }
+            let back = shared.returned.pop_first();
+            let open = shared.state.begun < self.end.min(shared.state.head + self.ahead);
+            if let Some(unit) = back.or_else(|| if open { shared.state.begin() } else { None }) {
+                shared.busy += 1;
+                return Some(unit);
+            }
+            if shared.busy == 0 {
+                return None;
+            }
+            shared = self.more.wait(shared).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+    /// Adds a result, and takes all whose turn it is, unless another thread is at it.
+    fn done(&self, unit: usize, result: U) {
+        let mut shared = lock(&self.shared);
+        shared.state.waiting.insert(unit, result);
+        if std::mem::replace(&mut shared.state.taken, true) {
+            return;
+        }
+        let mut take = lock(&self.take);
+        while let Some((head, result)) = shared.state.turn() {
+            drop(shared);
+            let then = take(head, result);
+            shared = lock(&self.shared);
+            shared.state.took(then);
+            self.more.notify_all();
+        }
+        shared.state.taken = false;
     }
 }
 
@@ -194,6 +321,42 @@ mod tests {
     fn a_panic_is_passed_on() {
         let run = || in_order(&pool(2), 0..9, 4, |unit| assert!(unit != 3), |_, ()| Ok(Then::GoOn));
         assert!(std::panic::catch_unwind(run).is_err());
+    }
+
+    #[test]
+    fn devices_take_every_unit_once_and_lost_ones_give_theirs_back() {
+        // (devices, the unit at which each is lost)
+        for lost in
+            [vec![None], vec![None; 3], vec![Some(4), None], vec![Some(0), Some(9), None], vec![Some(3), Some(7)]]
+        {
+            let mut taken = vec![];
+            let work = |device: usize, unit: usize| {
+                std::thread::sleep(Duration::from_micros((unit * 7919 % 5) as u64 * 100));
+                lost[device].is_none_or(|at| unit < at).then_some(unit * 2)
+            };
+            let take = |unit, doubled| {
+                assert_eq!(doubled, unit * 2);
+                taken.push(unit);
+                Ok(Then::GoOn)
+            };
+            let left = by_devices(lost.len(), 0..60, 5, work, take).unwrap();
+            let all = lost.contains(&None);
+            assert!(if all { left.next == 60 && left.done.is_empty() } else { left.next < 8 }, "{}", left.next);
+            assert!(left.done.keys().all(|unit| (left.next + 1..left.next + 5).contains(unit)));
+            assert_eq!(taken, (0..left.next).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_an_end_or_a_panic_of_a_device_begins_no_more() {
+        let fail = |unit, _| if unit == 20 { Err(Error::internal("twenty")) } else { Ok(Then::GoOn) };
+        assert!(by_devices(3, 0..1000, 8, |_, unit| Some(unit), fail).is_err());
+        let end = |unit, _| Ok(if unit == 20 { Then::End } else { Then::GoOn });
+        let left = by_devices(3, 0..1000, 8, |_, unit| Some(unit), end).unwrap();
+        assert!((21..29).contains(&left.next) && left.done.is_empty(), "{}", left.next);
+        let nine = |_, unit| (unit != 9).then_some(unit).or_else(|| panic!("nine"));
+        let panic = || by_devices(3, 0..1000, 8, nine, |_, _| Ok(Then::GoOn)).map(drop);
+        assert!(std::panic::catch_unwind(panic).is_err());
     }
 
     #[test]

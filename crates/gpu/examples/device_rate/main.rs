@@ -7,7 +7,7 @@ mod works;
 use works::{L2, WORKS, Work};
 use zipfold_core::{Domain, Job};
 use zipfold_gpu::rows::data_ranges;
-use zipfold_gpu::{Engine, Wanted, open};
+use zipfold_gpu::{Engine, Wanted, find, open};
 use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
 
 /// Loads a workload with choices, and hands it on.
@@ -19,10 +19,10 @@ fn with_engine<R>(
     then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
 ) -> zipfold_core::Result<R> {
     let job = if small { works::job(work, 2000, 64) } else { works::job(work, usize::MAX, usize::MAX) }?;
-    let Wanted::Device(runtime, index) = wanted else {
+    let Wanted::Devices(runtime, which) = wanted else {
         return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
     };
-    let device = open(runtime, index)?;
+    let device = open(runtime, find(runtime, which)?[0].index)?;
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
     let overrides =
         Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?.and(&Overrides::read(pairs)?);

@@ -24,6 +24,8 @@ pub struct Device {
     used: Arc<AtomicU64>,
     /// Launches after which the device counts as lost: a drill.
     launches: Option<AtomicU64>,
+    /// Sources that are compiled before one is refused: a drill.
+    compiles: Option<AtomicU64>,
 }
 
 /// A place in the work of a device: what was started before it.
@@ -103,6 +105,14 @@ impl Device {
     /// # Errors
     /// `Device` when the compiler is missing or refuses; the latter is a defect of zipfold, or of a pair source.
     pub fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Kernel>> {
+        let broken;
+        let source = match none_left(self.compiles.as_ref()) {
+            true => {
+                broken = format!("{source}\n#error refused, as device.compiles asks\n");
+                &broken
+            }
+            false => source,
+        };
         match &self.inner {
             Inner::Cuda(c) => {
                 let made = c.compile(source, names, &self.facts)?;
@@ -123,7 +133,7 @@ impl Device {
             Runtime::Cuda => cuda::open(index)?,
             Runtime::OpenCl => opencl::open(index)?,
         };
-        Ok(Device { facts, inner, used: Arc::default(), launches: None })
+        Ok(Device { facts, inner, used: Arc::default(), launches: None, compiles: None })
     }
     /// The same device with at most `bytes` of its memory.
     pub fn within(mut self, bytes: u64) -> Self {
@@ -134,6 +144,11 @@ impl Device {
     /// The same device, which counts as lost after so many launches: a drill for what happens then.
     pub fn lost_after(mut self, launches: u64) -> Self {
         self.launches = Some(AtomicU64::new(launches));
+        self
+    }
+    /// The same device, whose compiler refuses every source after so many: a drill for what happens then.
+    pub fn refusing_after(mut self, sources: u64) -> Self {
+        self.compiles = Some(AtomicU64::new(sources));
         self
     }
     /// Uninitialised memory; at least one byte.
@@ -273,9 +288,7 @@ impl Device {
     /// # Errors
     /// `Device` when it cannot start.
     pub fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
-        let one_less = |left: u64| left.checked_sub(1);
-        let left = self.launches.as_ref().map(|l| l.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less));
-        if matches!(left, Some(Err(_))) {
+        if none_left(self.launches.as_ref()) {
             let e = Error::device(format!("{} is lost, as {} asks", self.facts.id(), Opt::Set.like("device.launches")));
             return Err(e.remedy(Opt::Device.to("cpu")));
         }
@@ -295,6 +308,12 @@ impl Device {
             Inner::OpenCl(s) => s.finish(),
         }
     }
+}
+
+/// Takes one of what a drill has left; whether there was none.
+fn none_left(drill: Option<&AtomicU64>) -> bool {
+    let one_less = |left: u64| left.checked_sub(1);
+    drill.is_some_and(|left| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err())
 }
 
 /// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to end a run that the host can finish.

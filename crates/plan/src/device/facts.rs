@@ -89,6 +89,12 @@ impl Facts {
     }
     /// `cuda:0`.
     pub fn id(&self) -> String {
-        format!("{}:{}", self.runtime.name(), self.index)
+        ids(std::slice::from_ref(self))
     }
+}
+
+/// Devices of one runtime as the option that names devices takes them: `cuda:0`, `cuda:0,1`.
+pub fn ids(devices: &[Facts]) -> String {
+    let numbers: Vec<String> = devices.iter().map(|facts| facts.index.to_string()).collect();
+    format!("{}:{}", devices.first().map_or("", |facts| facts.runtime.name()), numbers.join(","))
 }

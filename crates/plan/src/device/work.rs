@@ -9,6 +9,8 @@ use std::fmt;
 /// What a device does for a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnDevice {
+    /// How many devices share out the tiles.
+    pub devices: usize,
     /// Where its rows lie.
     pub rows: Residency,
     /// Its kernels.
