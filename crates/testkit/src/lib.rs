@@ -7,9 +7,11 @@ pub mod compare;
 pub mod everywhere;
 pub mod formulas;
 pub mod inputs;
+pub mod questions;
 pub mod runner;
 pub mod specification;
 
 pub use case::{Case, load};
 pub use inputs::Lcg;
+pub use questions::Question;
 pub use runner::check;

@@ -13,7 +13,11 @@ use zipfold_core::{Data, Domain, Job, Result, Table, describe};
 /// An executor that gives every pair its number, i · m + j, and keeps a record of what it was asked for.
 struct Numbered<'j> {
     job: &'j Job,
-    takes_turns: bool,
+    /// Devices that take units each at a time.
+    devices: usize,
+    /// Units that each device takes before it is lost.
+    lost_after: usize,
+    taken: [AtomicUsize; 4],
     /// Units at work.
     busy: AtomicUsize,
     /// Units from which on it fails.
@@ -58,8 +62,13 @@ impl Executor for Numbered<'_> {
         let states = self.job.folds.iter().map(|fold: &Fold| fold.part(&(0..0))).collect();
         Ok(Folded { states, tally })
     }
-    fn takes_turns(&self) -> bool {
-        self.takes_turns
+    fn devices(&self) -> usize {
+        self.devices
+    }
+    fn run_on(&self, at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+        assert!(at < self.devices);
+        let lost = self.taken[at].fetch_add(1, Ordering::SeqCst) >= self.lost_after.saturating_mul(at + 1);
+        if lost { Ok(None) } else { self.run(tiles, sink, stop).map(Some) }
     }
     fn backend(&self) -> String {
         "numbered".into()
@@ -83,12 +92,15 @@ fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
 fn run_numbered(
     (problem, job): (&Problem, &Job),
     options: &Options<'_>,
-    (takes_turns, fails_after): (bool, usize),
+    (devices, fails_after): (usize, usize),
     log: &Log,
 ) -> Result<Outcome> {
     let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(options.threads, 1 << 32), &options.overrides)?;
     run_by(problem, job, plan, &Target::Memory, options, |_| {
-        Ok(Box::new(Numbered { job, takes_turns, busy: AtomicUsize::new(0), fails_after, log }) as Box<dyn Executor>)
+        let (busy, taken) = Default::default();
+        // Where several are at work, each is lost in the end.
+        let lost_after = if devices > 1 { 3 } else { usize::MAX };
+        Ok(Box::new(Numbered { job, devices, lost_after, taken, busy, fails_after, log }) as Box<dyn Executor>)
     })
 }
 
@@ -101,11 +113,11 @@ fn options(threads: usize, tile: &str, unit: &str) -> Options<'static> {
 #[test]
 fn every_pair_reaches_the_executor_once() {
     for (n, m) in [(1, Some(1)), (3, Some(700)), (129, Some(257)), (300, None), (0, Some(5))] {
-        for (threads, takes_turns) in [(1, false), (3, false), (3, true)] {
+        for (threads, devices) in [(1, 0), (3, 0), (3, 1), (1, 2), (2, 4)] {
             for unit in ["1", "3"] {
                 let (problem, job) = asked(n, m, FoldSpec::Matrix {});
                 let (options, log) = (options(threads, "128", unit), Log::default());
-                let done = run_numbered((&problem, &job), &options, (takes_turns, usize::MAX), &log).unwrap();
+                let done = run_numbered((&problem, &job), &options, (devices, usize::MAX), &log).unwrap();
                 assert_eq!(done.tally.counted, job.space.size().unwrap());
                 assert_eq!(done.plan.backend, "numbered");
                 let [Output::F64(values)] = done.outputs.as_slice() else { panic!("no matrix") };
@@ -113,7 +125,8 @@ fn every_pair_reaches_the_executor_once() {
                     let own = m.is_none() && at / job.space.m == at % job.space.m;
                     assert!(own || *value == at as f64, "{n} x {m:?}: pair {at} has {value}");
                 }
-                assert!(!takes_turns || log.most.load(Ordering::SeqCst) <= 1, "units of a device at the same time");
+                let most = log.most.load(Ordering::SeqCst);
+                assert!(devices != 1 || most <= 1, "{most} units of a device at the same time");
             }
         }
     }
@@ -125,7 +138,7 @@ fn shares_are_disjoint_and_cover_all() {
     let mut seen = vec![];
     for index in 0..5 {
         let (options, log) = (Options { shard: Some((index, 5)), ..options(2, "128", "2") }, Log::default());
-        run_numbered((&problem, &job), &options, (false, usize::MAX), &log).unwrap();
+        run_numbered((&problem, &job), &options, (0, usize::MAX), &log).unwrap();
         seen.extend(log.tiles.into_inner().unwrap());
     }
     let key = |tile: &Tile| (tile.rows.start, tile.cols.start, tile.rows.end, tile.cols.end);
@@ -137,13 +150,13 @@ fn shares_are_disjoint_and_cover_all() {
 #[test]
 fn an_executor_that_fails_ends_the_run_and_one_that_is_told_to_stop_does_nothing() {
     let (problem, job) = asked(600, Some(600), FoldSpec::Matrix {});
-    for takes_turns in [false, true] {
+    for devices in [0, 1, 3] {
         let log = Log::default();
-        let refused = run_numbered((&problem, &job), &options(2, "128", "1"), (takes_turns, 4), &log).unwrap_err();
+        let refused = run_numbered((&problem, &job), &options(2, "128", "1"), (devices, 4), &log).unwrap_err();
         assert!(refused.to_string().contains("the device is gone"), "{refused}");
         let (stop, log) = (AtomicBool::new(true), Log::default());
         let stopped = Options { stop: Some(&stop), ..options(2, "128", "1") };
-        let refused = run_numbered((&problem, &job), &stopped, (takes_turns, usize::MAX), &log).unwrap_err();
+        let refused = run_numbered((&problem, &job), &stopped, (devices, usize::MAX), &log).unwrap_err();
         assert_eq!(refused.blame(), zipfold::Blame::Interrupted);
         assert!(log.tiles.into_inner().unwrap().is_empty());
     }

@@ -2,7 +2,7 @@
 
 use crate::nudged;
 use std::sync::{Mutex, MutexGuard};
-use zipfold::device::{Runtime, Wanted, list};
+use zipfold::device::{Runtime, Wanted, Which, find, list};
 use zipfold::plan::device::Work;
 use zipfold::plan::device::matrix::Kernel;
 use zipfold::plan::low_precision::LowPrecision;
@@ -27,7 +27,7 @@ pub(crate) fn device() -> (Wanted, MutexGuard<'static, ()>) {
         return (Wanted::parse(&name).unwrap(), turn);
     }
     match list(Runtime::OpenCl) {
-        Ok(found) if !found.is_empty() => (Wanted::Device(Runtime::OpenCl, 0), turn),
+        Ok(found) if !found.is_empty() => (Wanted::Devices(Runtime::OpenCl, Which::one(0)), turn),
         Ok(_) => panic!("no OpenCL device"),
         Err(e) => panic!("{e}"),
     }
@@ -46,11 +46,41 @@ pub(crate) fn on_device(
     device: Wanted,
     set: &[(&str, &str)],
 ) -> Result<Vec<Numbers>, zipfold::Error> {
+    answered(problem, job, device, set).map(|outcome| all_numbers(job, &outcome))
+}
+
+/// The numbers of every fold.
+pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::run::Outcome) -> Vec<Numbers> {
+    job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect()
+}
+
+/// What a device answers. An answer that the host gave in its place is an error, but where a choice asks for that.
+pub(crate) fn answered(
+    problem: &Problem,
+    job: &Job,
+    device: Wanted,
+    set: &[(&str, &str)],
+) -> Result<zipfold::run::Outcome, zipfold::Error> {
+    let outcome = outcome_of(problem, job, device, set)?;
+    let asked_for = set.iter().any(|(key, _)| ["device.launches", "device.memory", "device.compiles"].contains(key));
+    let lost = outcome.warnings.iter().map(ToString::to_string).find(|w| w.contains("the work goes on"));
+    match lost.filter(|_| !asked_for) {
+        Some(why) => Err(zipfold::Error::device(why)),
+        None => Ok(outcome),
+    }
+}
+
+/// What a run on `device` gives.
+pub(crate) fn outcome_of(
+    problem: &Problem,
+    job: &Job,
+    device: Wanted,
+    set: &[(&str, &str)],
+) -> Result<zipfold::run::Outcome, zipfold::Error> {
     let overrides = zipfold::plan::Overrides::read(set.iter().copied())?;
     let options = Options { threads: 1, device, overrides, ..Options::default() };
     let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(1, 1 << 32), &options.overrides)?;
-    let outcome = run(problem, job, plan, &Target::Memory, &options)?;
-    Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
+    run(problem, job, plan, &Target::Memory, &options)
 }
 
 /// Sums may be added in another order, and functions may differ in the last bits; all else has the bits of the oracle.
@@ -139,8 +169,8 @@ fn formulas_wanted() -> (usize, u64) {
 #[ignore = "needs opencl"]
 fn random_formulas_on_the_device_have_the_bits_of_the_oracle() {
     let (wanted, _turn) = device();
-    let Wanted::Device(runtime, index) = wanted else { return };
-    let device = zipfold::gpu::open(runtime, index).unwrap();
+    let Wanted::Devices(runtime, which) = wanted else { return };
+    let device = zipfold::gpu::open(runtime, find(runtime, which).unwrap()[0].index).unwrap();
     let (count, seed) = formulas_wanted();
     let mut lcg = Lcg::new(seed);
     for program in 0..count.div_ceil(50) {
@@ -547,6 +577,24 @@ fn the_host_goes_on_where_a_device_is_lost() {
         let set = [("device.launches", "3"), ("device.tile", "256")];
         let got = on_device(&problem, &job, device, &set).unwrap();
         assert_eq!(difference(&got[0], &wanted[0], same), None, "{fold}");
+    }
+}
+
+/// A source that the device's compiler refuses: the host answers, and a warning names the compiler and who goes on.
+#[test]
+#[ignore = "needs opencl"]
+fn the_host_answers_where_generated_code_does_not_compile() {
+    let (device, _turn) = device();
+    for fold in [FOLDS[0], FOLDS[4], FOLDS[7], FOLDS[11], r#"{ kind = "matrix" }"#, r#"{ kind = "top", k = 3 }"#] {
+        let problem = Problem { precision: Some(Precision::F64), ..problem(&format!("folds = [{fold}]")) };
+        let job = describe(&problem, Data { x: cloud(13, 300, 3), y: None, weights: vec![] }).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let done = outcome_of(&problem, &job, device, &[("device.compiles", "0")]).unwrap();
+        assert_eq!(difference(&of_output(&job.folds[0], &done.outputs[0]), &wanted[0], same), None, "{fold}");
+        assert_eq!(done.plan.backend, "cpu", "{fold}");
+        let said: Vec<String> = done.warnings.iter().map(ToString::to_string).collect();
+        let told = |w: &String| w.contains("refused a generated kernel") && w.contains("on the host's processor");
+        assert!(said.iter().any(told), "{fold}: {said:?}");
     }
 }
 

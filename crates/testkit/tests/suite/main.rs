@@ -4,6 +4,7 @@ mod bits;
 mod bounds;
 mod cases;
 mod device_random;
+mod devices;
 mod executors;
 mod formulas;
 mod gpu;

@@ -1,0 +1,210 @@
+//! Several devices in one run: the bits of one device for every fold, also where some are lost, and where a run goes on with others.
+//! PoCL gives as many devices as its environment says, so these tests run in a process of their own.
+
+use crate::gpu::{all_numbers, device};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use zipfold::device::{Wanted, find};
+use zipfold::plan::Overrides;
+use zipfold::run::Outcome;
+use zipfold::{Options, Target, run};
+use zipfold_core::problem::{FoldSpec, Problem};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
+use zipfold_testkit::Lcg;
+use zipfold_testkit::compare::{Numbers, difference, same};
+
+/// What says that this process has several devices.
+const SEVERAL: &str = "ZIPFOLD_SEVERAL_DEVICES";
+
+/// The devices by their first `count`, for counts from 1 on; none in a process that has one device, where the test `me` was run in
+/// another process instead.
+fn several(me: &str) -> Vec<Wanted> {
+    let named = std::env::var("ZIPFOLD_TEST_DEVICE").is_ok();
+    if !named && std::env::var_os(SEVERAL).is_none() {
+        // The last of them has as many threads as the machine has cores.
+        let done = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([&format!("devices::{me}"), "--exact", "--ignored", "--nocapture"])
+            .envs([(SEVERAL, "1"), ("POCL_DEVICES", "basic basic pthread")])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).to_string() + &String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success() && said.contains("1 passed"), "{said}");
+        return vec![];
+    }
+    let Wanted::Devices(runtime, which) = device().0 else { panic!("no device") };
+    let name = runtime.name();
+    let all = if named { find(runtime, which).unwrap() } else { zipfold::device::list(runtime).unwrap() };
+    assert!(named || all.len() == 3, "{} devices", all.len());
+    let ids: Vec<String> = all.iter().map(|facts| facts.index.to_string()).collect();
+    (1..=ids.len()).map(|count| Wanted::parse(&format!("{name}:{}", ids[..count].join(","))).unwrap()).collect()
+}
+
+fn cloud(seed: u64, n: usize, d: usize) -> Table {
+    let mut lcg = Lcg::new(seed);
+    Table::f32(n, d, (0..n * d).map(|_| lcg.between(0.0, 8.0) as f32).collect()).unwrap()
+}
+
+fn asked(folds: &str, cells: Domain, rows: usize) -> (Problem, Job) {
+    let text = format!("schema = 1\nx = {{ name = \"x\" }}\nfolds = [{folds}]");
+    let problem: Problem = toml::from_str(&text).unwrap();
+    let problem = Problem { cells: Some(cells), ..problem };
+    let y = (cells == Domain::Cross).then(|| cloud(42, rows - 200, 3));
+    let other = y.as_ref().map_or(rows, Table::rows);
+    let weights = |fold: &FoldSpec| match fold {
+        FoldSpec::Reduce { weights: Some(_), .. } | FoldSpec::Histogram { weights: Some(_), .. } => {
+            Some([weights_of(rows), weights_of(other)])
+        }
+        _ => None,
+    };
+    let made = problem.folds.iter().map(weights).collect();
+    let job = describe(&problem, Data { x: cloud(41, rows, 3), y, weights: made }).unwrap();
+    (problem, job)
+}
+
+fn weights_of(rows: usize) -> Table {
+    let mut lcg = Lcg::new(6);
+    Table::f64(rows, 1, (0..rows).map(|_| lcg.unit()).collect()).unwrap()
+}
+
+fn ran((problem, job): &(Problem, Job), device: Wanted, set: &[(&str, &str)]) -> Outcome {
+    let overrides = Overrides::read(set.iter().copied()).unwrap();
+    ran_by(problem, job, &Options { threads: 2, device, overrides, ..Options::default() }).unwrap()
+}
+
+fn ran_by(problem: &Problem, job: &Job, options: &Options<'_>) -> zipfold::Result<Outcome> {
+    let machine = zipfold::cpu::detect(options.threads, 1 << 32);
+    let plan = zipfold::plan::choose(job, &machine, &options.overrides)?;
+    run(problem, job, plan, &Target::Memory, options)
+}
+
+fn equal(job: &Job, got: &Outcome, wanted: &[Numbers], what: &str) {
+    for (got, wanted) in all_numbers(job, got).iter().zip(wanted) {
+        assert_eq!(difference(got, wanted, same), None, "{what}");
+    }
+}
+
+const FOLDS: [&str; 18] = [
+    r#"{ kind = "matrix" }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.5, 1.0, 3.0, 9.0] }], weights = "w", mean = true }"#,
+    r#"{ kind = "nearest", k = 10 }"#,
+    r#"{ kind = "nearest", k = 40, largest = true }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 1.5" }"#,
+    r#"{ kind = "select", predicate = "sum((x - y)^2) < 9", value = "x[1] + y[1]" }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
+    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "anti" }"#,
+    r#"{ kind = "reduce", op = "sum" }"#,
+    r#"{ kind = "reduce", op = "mean", along = "column" }"#,
+    r#"{ kind = "reduce", op = "sum", along = "all" }"#,
+    r#"{ kind = "reduce", op = "argmin" }"#,
+    r#"{ kind = "reduce", op = "count" }"#,
+    r#"{ kind = "reduce", op = "logsumexp" }"#,
+    r#"{ kind = "reduce", op = "softmax", weights = { name = "w" } }"#,
+    r#"{ kind = "top", k = 9 }"#,
+    r#"{ kind = "nearest", k = 3 }, { kind = "reduce", op = "max" }"#,
+];
+
+#[test]
+#[ignore = "needs opencl"]
+fn several_devices_have_the_bits_of_one() {
+    for wanted in several("several_devices_have_the_bits_of_one").chunks(3) {
+        for (at, folds) in FOLDS.iter().enumerate() {
+            let domains = [Domain::Triangle, Domain::Cross, Domain::Ordered];
+            let cells = if at == 7 || at == 8 { Domain::Cross } else { domains[at % 3] };
+            let asked = asked(folds, cells, 900);
+            // A tile of its own for each, and those that the plan makes for their number.
+            for set in [&[("device.tile", "256"), ("unit", "1")][..], &[]] {
+                let one = ran(&asked, wanted[0], set);
+                let numbers = all_numbers(&asked.1, &one);
+                for device in &wanted[1..] {
+                    let got = ran(&asked, *device, set);
+                    let what = format!("{folds} {cells:?} {device:?} {set:?}");
+                    assert!(got.plan.backend.contains(','), "{what}: {}", got.plan.backend);
+                    assert!(got.warnings.is_empty(), "{what}: {:?}", got.warnings);
+                    equal(&asked.1, &got, &numbers, &what);
+                }
+            }
+        }
+    }
+}
+
+/// One, two or all of the devices are lost in mid-run, or none of their kernels compile, or one has little memory.
+#[test]
+#[ignore = "needs opencl"]
+fn lost_devices_leave_their_tiles_to_the_others() {
+    let wanted = several("lost_devices_leave_their_tiles_to_the_others");
+    let Some(all) = wanted.last().filter(|_| wanted.len() > 1) else { return };
+    let count = wanted.len();
+    for folds in [FOLDS[1], FOLDS[3], FOLDS[5], FOLDS[9], FOLDS[0]] {
+        // Tiles of sums are as wide as their spans.
+        let rows = if folds == FOLDS[9] { 4200 } else { 900 };
+        let (problem, _) = asked(folds, Domain::Triangle, rows);
+        let problem = Problem { precision: Some(Precision::F64), ..problem };
+        let job = describe(&problem, Data { x: cloud(41, rows, 3), y: None, weights: vec![None] }).unwrap();
+        let asked = (problem, job);
+        let small = [("device.tile", "128"), ("unit", "1")];
+        let one = all_numbers(&asked.1, &ran(&asked, wanted[0], &small));
+        for drill in [("device.launches", "3"), ("device.launches", "0"), ("device.compiles", "0")] {
+            for faulty in 1..=count {
+                let many = faulty.to_string();
+                let set = [small[0], small[1], drill, ("device.faulty", &many)];
+                let got = ran(&asked, *all, &set);
+                let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+                let what = format!("{folds} {set:?}: {} {said:?}", got.plan.backend);
+                let others = |w: &String| w.contains("on the other device");
+                let host = said.iter().any(|w| w.contains("on the host's processor"));
+                assert_eq!((said.len(), host), (faulty, faulty == count), "{what}");
+                assert_eq!(said.iter().filter(|w| others(w)).count(), faulty.min(count - 1), "{what}");
+                // A sum of the host is one of other spans, within rounding.
+                if !(host && folds == FOLDS[9]) {
+                    equal(&asked.1, &got, &one, &what);
+                }
+            }
+        }
+        let poor = [small[0], small[1], ("device.memory", "60000"), ("device.faulty", "1")];
+        equal(&asked.1, &ran(&asked, *all, &poor), &one, "little memory");
+    }
+}
+
+/// A run that is interrupted goes on with fewer and with more devices, tile by tile as it began.
+#[test]
+#[ignore = "needs opencl"]
+fn a_run_goes_on_with_another_number_of_devices() {
+    let wanted = several("a_run_goes_on_with_another_number_of_devices");
+    let folder = std::env::temp_dir().join(format!("zipfold-devices-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut resumed = 0;
+    for folds in [FOLDS[1], FOLDS[3], FOLDS[9], FOLDS[0]].into_iter().filter(|_| !wanted.is_empty()) {
+        let (problem, job) = asked(folds, Domain::Cross, 9000);
+        let small = Overrides::read([("unit", "1")]).unwrap();
+        let whole = Options { threads: 2, device: wanted[0], overrides: small.clone(), ..Options::default() };
+        let one = all_numbers(&job, &ran_by(&problem, &job, &whole).unwrap());
+        let path = folder.join(format!("run{}", folds.len()));
+        for (at, device) in [wanted.len() - 1, 0].into_iter().chain(0..wanted.len()).enumerate() {
+            let (stop, more) = (AtomicBool::new(false), at < 2);
+            let tell = |_: zipfold::Progress| stop.store(more, Ordering::Relaxed);
+            let options = Options {
+                checkpoint: Some(path.clone()),
+                checkpoint_every: Duration::ZERO,
+                resume: true,
+                progress: Some(&tell),
+                stop: Some(&stop),
+                device: wanted[device],
+                threads: 2,
+                overrides: small.clone(),
+                ..Options::default()
+            };
+            match ran_by(&problem, &job, &options) {
+                // Units behind a slow one may all be done when it is.
+                Ok(done) => {
+                    resumed += usize::from(done.before > 0);
+                    equal(&job, &done, &one, folds);
+                    break;
+                }
+                Err(e) => assert!(more && e.blame() == zipfold::Blame::Interrupted, "{folds}: {e}"),
+            }
+        }
+    }
+    assert!(wanted.is_empty() || resumed > 1, "{resumed} runs went on");
+    std::fs::remove_dir_all(folder).unwrap();
+}
