@@ -25,9 +25,9 @@ pub enum Which {
 }
 
 impl Which {
-    /// The device of this number alone.
+    /// The device of this number alone; none for a number above 63.
     pub fn one(number: usize) -> Self {
-        Which::Numbers(1 << number.min(MOST))
+        Which::Numbers(if number > MOST { 0 } else { 1 << number })
     }
 }
 
@@ -86,29 +86,30 @@ pub fn list(runtime: Runtime) -> Result<Vec<Facts>> {
     }
 }
 
+fn missing(runtime: Runtime, number: usize, have: &[Facts]) -> Error {
+    let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
+    let e = Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
+    let e = e.limit(format!("{} device(s)", have.len()));
+    e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") })
+}
+
 /// The facts of the devices `which` of `runtime`, in the order of their numbers.
 ///
 /// # Errors
 /// `Device` when the runtime or one of the devices is missing; the message says what there is.
 pub fn find(runtime: Runtime, which: Which) -> Result<Vec<Facts>> {
     let have = list(runtime)?;
-    let missing = |number: usize| {
-        let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
-        let e = Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
-        let e = e.limit(format!("{} device(s)", have.len()));
-        e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") })
-    };
     let gpus = have.iter().any(|facts| !facts.host);
     let found: Vec<Facts> = match which {
         Which::All => have.iter().filter(|facts| facts.host != gpus).cloned().collect(),
         Which::Numbers(bits) => {
             if let Some(number) = (have.len()..=MOST).find(|number| bits >> number & 1 == 1) {
-                return Err(missing(number));
+                return Err(missing(runtime, number, &have));
             }
             have.iter().filter(|facts| bits >> facts.index & 1 == 1).cloned().collect()
         }
     };
-    if found.is_empty() { Err(missing(0)) } else { Ok(found) }
+    if found.is_empty() { Err(missing(runtime, 0, &have)) } else { Ok(found) }
 }
 
 /// Opens the devices `which` of `runtime`.
@@ -124,8 +125,11 @@ pub fn open_all(runtime: Runtime, which: Which) -> Result<Vec<Device>> {
 /// # Errors
 /// As [`open_all`].
 pub fn open(runtime: Runtime, index: usize) -> Result<Device> {
-    let found = find(runtime, Which::one(index))?;
-    Device::open(runtime, found.first().map_or(index, |facts| facts.index))
+    let have = list(runtime)?;
+    if index >= have.len() {
+        return Err(missing(runtime, index, &have));
+    }
+    Device::open(runtime, index)
 }
 
 #[cfg(test)]
