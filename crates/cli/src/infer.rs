@@ -14,6 +14,7 @@ use zipfold::core::shown::shown;
 use zipfold::core::{Budget, Error, Precision, Result};
 use zipfold::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::io::{OutputOptions, evidence, network};
+use zipfold::product::plan::Grouping;
 use zipfold::slices::Checkpoint;
 use zipfold::warnings::Warnings;
 
@@ -91,12 +92,12 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     let (reduced, plan) = explain(&ready.network, &ready.evidence, &ready.task, &ready.settings)?;
     let seconds = start.elapsed().as_secs_f64();
     if args.run.json {
-        terminal::print_line(&infer_explain::json(&ready.network, &reduced, plan.as_ref(), seconds).to_string())?;
+        terminal::print_line(&infer_explain::json(&ready.network, &reduced, &plan, seconds).to_string())?;
     } else {
-        terminal::print(&infer_explain::text(&ready.network, &reduced, plan.as_ref(), seconds))?;
+        terminal::print(&infer_explain::text(&ready.network, &reduced, &plan, seconds))?;
     }
-    if let (Some(path), Some(plan)) = (&args.run.plot, &plan) {
-        write_text(path, &infer_plot::profile_svg(&infer_explain::visited(plan))?, options(&args))?;
+    if let (Some(path), Some(_)) = (&args.run.plot, plan.prediction()) {
+        write_text(path, &infer_plot::profile_svg(&infer_explain::visited(&plan))?, options(&args))?;
     }
     Ok(())
 }
@@ -226,6 +227,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
         time_limit: positive(args.time_limit, "--time-limit")?,
         checkpoint: checkpoint(args, positive(args.run.checkpoint_every, "--checkpoint-every")?),
+        grouping: Grouping::Auto,
         listener: None,
         warnings: Warnings::default(),
     })
@@ -312,7 +314,7 @@ fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, tota
         | Answer::Sum(_, _, z)
         | Answer::Samples(z, _) => Some(*z),
     };
-    let plan = done.plan.as_ref().map(infer_explain::plan_json);
+    let plan = infer_explain::plan_json(&done.plan);
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
         "log10": log10, "plan": plan,
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},

@@ -4,35 +4,36 @@ use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::core::factor::Network;
 use zipfold::core::figures;
+use zipfold::infer::Planned;
 use zipfold::product::plan::slice::join_times;
-use zipfold::product::plan::{Plan, Rates, Reduced, Source};
+use zipfold::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
 
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
 
 /// What the plan does and is predicted to take. `seconds` is what simplification and the order search took.
-pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: f64) -> String {
+pub fn text(network: &Network, reduced: &Reduced, planned: &Planned, seconds: f64) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "network      {} variables, {} factors", network.cards().len(), network.factors().len());
     let _ = writeln!(out, "simplified   {} variables, {} tables", reduced.cards.len(), reduced.tables.len());
     if reduced.impossible {
         out.push_str("the evidence is impossible\n");
     }
-    let Some(plan) = plan else { return out };
-    let p = &plan.prediction;
+    let Some(p) = planned.prediction() else { return out };
+    if let Planned::Groups(split) = planned {
+        let _ =
+            writeln!(out, "groups       {} of variables, each with the tables that matter for it", split.groups.len());
+        let _ = writeln!(out, "all at once  {}", at_once(&split.joint));
+    }
     let _ = writeln!(out, "width        {} variables in the largest table, 2^{:.1} entries", p.width, p.largest);
     let _ = writeln!(out, "operations   {}", figures::si(p.flops));
     let _ = writeln!(out, "memory       {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
-    let sliced: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
-    if plan.sliced.is_empty() {
+    let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
+    if sliced == 0 {
         out.push_str("slices       none are needed: the tables fit the memory\n");
     } else {
-        let _ = writeln!(
-            out,
-            "slices       {} over {} variables, to fit the memory",
-            figures::si(sliced),
-            plan.sliced.len()
-        );
+        let _ =
+            writeln!(out, "slices       {} over {sliced} variables, to fit the memory", figures::si(slices(planned)));
     }
     let _ = writeln!(
         out,
@@ -40,9 +41,37 @@ pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: 
         figures::duration(p.seconds),
         figures::duration(seconds)
     );
+    match planned {
+        Planned::Settled => {}
+        Planned::Whole(plan) => list_joins(&mut out, plan),
+        Planned::Groups(split) => list_groups(&mut out, split),
+    }
+    out
+}
+
+/// What one plan for all variables would take.
+fn at_once(joint: &Joint) -> String {
+    match joint {
+        Joint::Predicted(p) => format!(
+            "{} predicted, width {}, largest table 2^{:.1} entries",
+            figures::duration(p.seconds),
+            p.width,
+            p.largest
+        ),
+        Joint::Refused(e) => format!("refused: {}", e.what().told(crate::flags::words)),
+    }
+}
+
+/// Slices of all plans; 1 for each that is not cut.
+fn slices(planned: &Planned) -> f64 {
+    let of = |plan: &&Plan| plan.sliced.iter().map(|v| plan.cards[*v] as f64).product::<f64>();
+    planned.plans().iter().map(of).sum()
+}
+
+/// The joins that are predicted to take longest.
+fn list_joins(out: &mut String, plan: &Plan) {
     let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result     predicted");
     let mut joins = joins(plan);
-    let all = joins.len();
     joins.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     for j in joins.iter().take(LISTED) {
         let _ = writeln!(
@@ -56,26 +85,60 @@ pub fn text(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: 
             figures::duration(j.seconds)
         );
     }
-    if all > LISTED {
-        let rest: f64 = joins[LISTED..].iter().map(|j| j.seconds).sum();
-        let _ = writeln!(out, "{:>7} {:>59}", format!("+ {}", all - LISTED), figures::duration(rest));
-    }
-    out
+    list_rest(out, joins.iter().skip(LISTED).map(|j| j.seconds));
 }
 
-/// The plan in numbers.
-pub fn plan_json(plan: &Plan) -> serde_json::Value {
-    let p = &plan.prediction;
-    let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+/// The groups that are predicted to take longest.
+fn list_groups(out: &mut String, split: &Split) {
+    let _ = writeln!(out, "\n  group    asked   tables          width  log2 largest     predicted");
+    let mut groups: Vec<(usize, &Group)> = split.groups.iter().enumerate().collect();
+    groups.sort_by(|a, b| b.1.plan.prediction.seconds.total_cmp(&a.1.plan.prediction.seconds));
+    for (at, group) in groups.iter().take(LISTED) {
+        let p = &group.plan.prediction;
+        let _ = writeln!(
+            out,
+            "{:7} {:8} {:8} {:14} {:13.1} {:>13}",
+            at,
+            group.asked.len(),
+            group.tables.len(),
+            p.width,
+            p.largest,
+            figures::duration(p.seconds)
+        );
+    }
+    list_rest(out, groups.iter().skip(LISTED).map(|(_, g)| g.plan.prediction.seconds));
+}
+
+/// How many rows are not listed, and their seconds.
+fn list_rest(out: &mut String, seconds: impl Iterator<Item = f64>) {
+    let rest: Vec<f64> = seconds.collect();
+    if !rest.is_empty() {
+        let all = figures::duration(rest.iter().sum());
+        let _ = writeln!(out, "{:>7} {all:>59}", format!("+ {}", rest.len()));
+    }
+}
+
+/// The plan in numbers; nothing where simplification settled everything.
+pub fn plan_json(planned: &Planned) -> serde_json::Value {
+    let Some(p) = planned.prediction() else { return serde_json::Value::Null };
+    let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
+    let at_once = match planned {
+        Planned::Groups(split) => match &split.joint {
+            Joint::Predicted(p) => json!({"seconds": p.seconds, "width": p.width, "log2_largest": p.largest}),
+            Joint::Refused(e) => json!({"refused": e.what().told(crate::flags::words)}),
+        },
+        Planned::Whole(_) | Planned::Settled => serde_json::Value::Null,
+    };
     json!({"width": p.width, "log2_largest": p.largest, "flops": p.flops, "bytes": p.bytes, "seconds": p.seconds,
-        "slices": slices, "sliced_variables": plan.sliced.len(), "peak_bytes": p.peak_bytes})
+        "slices": slices(planned), "sliced_variables": sliced, "peak_bytes": p.peak_bytes,
+        "groups": planned.plans().len(), "at_once": at_once})
 }
 
 /// What [`text`] says, in numbers. `seconds` is what simplification and the order search took.
-pub fn json(network: &Network, reduced: &Reduced, plan: Option<&Plan>, seconds: f64) -> serde_json::Value {
+pub fn json(network: &Network, reduced: &Reduced, planned: &Planned, seconds: f64) -> serde_json::Value {
     json!({"schema": 1, "command": "explain infer", "variables": network.cards().len(), "factors": network.factors().len(),
         "simplified": {"variables": reduced.cards.len(), "tables": reduced.tables.len()}, "impossible": reduced.impossible,
-        "plan": plan.map(plan_json), "order_seconds": seconds})
+        "plan": plan_json(planned), "order_seconds": seconds})
 }
 
 /// A row of the table of buckets, sizes of one slice.
@@ -111,6 +174,6 @@ fn joins(plan: &Plan) -> Vec<Join> {
 }
 
 /// log2 of the configurations that each join visits, in the order of execution.
-pub fn visited(plan: &Plan) -> Vec<f64> {
-    joins(plan).iter().map(|join| join.visited).collect()
+pub fn visited(planned: &Planned) -> Vec<f64> {
+    planned.plans().into_iter().flat_map(joins).map(|join| join.visited).collect()
 }

@@ -8,7 +8,7 @@ use crate::text_file::write_text;
 use zipfold::core::budget::human_bytes;
 use zipfold::core::factor::{Answer, Network};
 use zipfold::core::{Result, figures};
-use zipfold::infer::Inferred;
+use zipfold::infer::{Inferred, Planned};
 use zipfold::io::OutputOptions;
 
 /// Letters of an answer that a page shows.
@@ -55,10 +55,10 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
     }
     let warnings: String =
         crate::flags::told_all(&done.warnings).iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
-    let plan = done.plan.as_ref().map_or_else(
-        || "simplification settled everything\n".to_string(),
-        |plan| serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),
-    );
+    let plan = match &done.plan {
+        Planned::Settled => "simplification settled everything\n".to_string(),
+        plan => serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),
+    };
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold infer</title><style>{STYLE}</style>\
          <h1>zipfold infer</h1><pre>{}</pre>{warnings}{picture}<h2>Network</h2>{facts}<h2>Time</h2>{times}\

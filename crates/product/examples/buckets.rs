@@ -170,6 +170,7 @@ fn planned(b: &Bucket, tables: &[Table], pass: Pass) -> Plan {
     let options = Options {
         seed: 1,
         order_seconds: None,
+        patience: Options::PATIENCE,
         memory: 8 << 30,
         held: 0,
         time_limit: 1e9,

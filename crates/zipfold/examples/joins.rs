@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Instant;
 use zipfold::core::factor::{Evidence, Task};
 use zipfold::core::{Budget, Result};
-use zipfold::infer::{Settings, explain};
+use zipfold::infer::{Planned, Settings, explain};
 use zipfold::io::network::{read_evidence, read_network};
 use zipfold::product::cpu::contract::contract;
 use zipfold::product::cpu::held::Room;
 use zipfold::product::cpu::scaled::Scaled;
 use zipfold::product::cpu::shape::{Digit, Shape};
 use zipfold::product::cpu::{Engine, Fold};
-use zipfold::product::plan::{Pass, Plan, Source};
+use zipfold::product::plan::{Grouping, Pass, Plan, Source};
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -29,9 +29,9 @@ fn main() -> Result<()> {
         "-" => Evidence::none(),
         file => read_evidence(Path::new(file), &network, &budget)?,
     };
-    let settings = Settings { memory: 16 << 30, ..Settings::default() };
+    let settings = Settings { memory: 16 << 30, grouping: Grouping::Joint, ..Settings::default() };
     let (reduced, plan) = explain(&network, &seen, &Task::Mar, &settings)?;
-    let Some(plan) = plan else { return Ok(()) };
+    let Planned::Whole(plan) = plan else { return Ok(()) };
     let engine = Engine::new(&plan, &reduced.tables, Fold::Sum, Pass::Sweep, &budget);
     let forward = engine.forward::<f64>(&engine.slice(0))?;
     let room = Room::new(&budget);

@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let (reduced, plan) = explain(&network, &seen, &Task::Pr, &settings)?;
     let seconds = start.elapsed().as_secs_f64();
     let scopes: Vec<&[usize]> = reduced.tables.iter().map(|t| &t.scope[..]).collect();
-    let tree = plan.as_ref().map(tree);
+    let tree = plan.plans().first().map(|plan| tree(plan));
     println!("{}", serde_json::json!({"seconds": seconds, "cards": reduced.cards, "scopes": scopes, "tree": tree}));
     Ok(())
 }

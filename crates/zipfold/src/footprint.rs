@@ -2,7 +2,7 @@
 //! Estimates from the sizes of the structures, rounded up; a test holds chains of 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
 
 use zipfold_core::factor::Network;
-use zipfold_product::plan::{Pass, Reduced};
+use zipfold_product::plan::{Group, Pass, Reduced, Split};
 
 /// Bytes of a variable, of a table, and of a variable in a scope, while the network is simplified.
 const SIMPLIFIED: [u64; 3] = [160, 200, 32];
@@ -40,6 +40,25 @@ pub(crate) fn of_plan(reduced: &Reduced, pass: Pass) -> u64 {
         Pass::Sweep => HELD + GRADIENT,
     };
     sum(PLANNED, reduced.cards.len(), reduced.tables.len(), scopes(reduced)) + nodes * each
+}
+
+/// Bytes of the plans of groups.
+pub(crate) fn of_groups(split: &Split) -> u64 {
+    let of = |g: &Group| {
+        let scopes: usize = g.plan.nodes.iter().map(|n| n.scope.len() + n.summed.len()).sum();
+        sum(PLANNED, g.plan.cards.len(), g.plan.nodes.len(), scopes)
+    };
+    split.groups.iter().map(of).sum()
+}
+
+/// Bytes of the tables of a group, and of what its execution holds for each table of its plan.
+pub(crate) fn of_part(group: &Group, network: &Reduced) -> u64 {
+    let own = || group.tables.iter().map(|t| &network.tables[*t]);
+    let values: usize = own().map(|t| t.values.len()).sum();
+    let scopes: usize = own().map(|t| t.scope.len()).sum();
+    sum(REDUCED, group.plan.cards.len(), group.tables.len(), scopes)
+        + 8 * (values + network.cards.len()) as u64
+        + group.plan.nodes.len() as u64 * (HELD + GRADIENT)
 }
 
 /// Bytes of a number for every state of every variable, in lists by variable: `each` for a number.

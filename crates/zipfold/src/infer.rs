@@ -9,8 +9,11 @@ use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
 use zipfold_core::{Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
 use zipfold_product::cpu::{Engine, Fold, Real};
+use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
-use zipfold_product::plan::{Need, Options, Pass, Plan, Rates, Reduced, Scalar, plan, reduce};
+use zipfold_product::plan::{
+    Group, Grouping, Need, Options, Pass, Plan, Prediction, Rates, Reduced, Scalar, Split, plan, reduce,
+};
 
 /// Takes the name of a phase and its predicted seconds.
 type Told = dyn Fn(&str, f64) + Send + Sync;
@@ -45,6 +48,8 @@ pub struct Settings {
     pub order_seconds: Option<f64>,
     /// Predicted seconds beyond which a problem is refused.
     pub time_limit: f64,
+    /// Whether marginals may be planned by groups of variables.
+    pub grouping: Grouping,
     /// Where a plan with slices keeps those that are done.
     pub checkpoint: Option<Checkpoint>,
     /// Told of every phase.
@@ -69,6 +74,7 @@ impl Settings {
         Options {
             seed: self.seed,
             order_seconds: self.order_seconds,
+            patience: Options::PATIENCE,
             memory: self.memory,
             held: 0,
             time_limit: self.time_limit,
@@ -86,6 +92,7 @@ impl Default for Settings {
             seed: 1,
             order_seconds: None,
             time_limit: 120.0,
+            grouping: Grouping::Auto,
             checkpoint: None,
             listener: None,
             warnings: Warnings::default(),
@@ -99,13 +106,49 @@ pub struct Inferred {
     /// The answer.
     pub answer: Answer,
     /// The plan that was executed (for MMAP that of its last stage); `None` when simplification settled everything.
-    pub plan: Option<Plan>,
+    pub plan: Planned,
     /// Seconds of simplification, order search, execution.
     pub seconds: [f64; 3],
     /// The most bytes held in tables at one time.
     pub peak_bytes: u64,
     /// Things the user should know.
     pub warnings: Vec<Message>,
+}
+
+/// What is executed.
+#[derive(Clone, Debug)]
+pub enum Planned {
+    /// Nothing: simplification settled everything.
+    Settled,
+    /// One plan.
+    Whole(Plan),
+    /// Marginals by groups of variables, each with its plan.
+    Groups(Split),
+}
+
+impl Planned {
+    /// All plans, in the order of execution.
+    pub fn plans(&self) -> Vec<&Plan> {
+        match self {
+            Planned::Settled => Vec::new(),
+            Planned::Whole(plan) => vec![plan],
+            Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
+        }
+    }
+    /// What the execution will take; `None` when there is none.
+    pub fn prediction(&self) -> Option<Prediction> {
+        match self {
+            Planned::Settled => None,
+            Planned::Whole(plan) => Some(plan.prediction),
+            Planned::Groups(split) => Some(split.prediction()),
+        }
+    }
+    fn whole(&self) -> Option<&Plan> {
+        match self {
+            Planned::Whole(plan) => Some(plan),
+            Planned::Settled | Planned::Groups(_) => None,
+        }
+    }
 }
 
 /// Answers `task` about `network` given `evidence`.
@@ -140,12 +183,7 @@ fn staged(path: &Path, stage: usize) -> PathBuf {
 ///
 /// # Errors
 /// As [`infer`].
-pub fn explain(
-    network: &Network,
-    evidence: &Evidence,
-    task: &Task,
-    settings: &Settings,
-) -> Result<(Reduced, Option<Plan>)> {
+pub fn explain(network: &Network, evidence: &Evidence, task: &Task, settings: &Settings) -> Result<(Reduced, Planned)> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     let run = Run::new(network, evidence, task, settings, &budget)?;
@@ -200,6 +238,50 @@ pub fn samples(
     Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
 }
 
+/// What plans are made from.
+struct Planning<'a> {
+    network: &'a Network,
+    evidence: &'a Evidence,
+    settings: &'a Settings,
+    budget: &'a Budget,
+    pass: Pass,
+}
+
+impl Planning<'_> {
+    fn options(&self) -> Options {
+        let held = self.budget.limit() - self.budget.free();
+        Options { held, ..self.settings.options(self.pass, Rates::default()) }
+    }
+    /// The plan for `asked` of `reduced`, the network that it is for, and what both take.
+    fn planned(&self, reduced: Reduced, asked: &[usize]) -> Result<(Reduced, Planned, Reservation)> {
+        let any = !reduced.impossible && !reduced.tables.is_empty();
+        let of_plan = if any { footprint::of_plan(&reduced, self.pass) } else { 0 };
+        let bytes = footprint::of_reduced(self.network, &reduced) + of_plan;
+        let held = self.budget.reserve(bytes, "the network and its plan")?;
+        if !any {
+            return Ok((reduced, Planned::Settled, held));
+        }
+        let whole = plan(&reduced, asked, &self.options());
+        let tried = self.pass == Pass::Sweep && worthwhile(&whole, self.settings.grouping);
+        match tried.then(|| self.divided(&whole)).flatten() {
+            Some((parts, split, held)) => Ok((parts, Planned::Groups(split), held)),
+            None => Ok((reduced, Planned::Whole(whole?), held)),
+        }
+    }
+    /// The network whole and its groups, if they are the better plan; and what they take.
+    fn divided(&self, whole: &Result<Plan>) -> Option<(Reduced, Split, Reservation)> {
+        let bytes = footprint::of_simplification(self.network);
+        let simplifying = self.budget.reserve(bytes, "the simplification of the network").ok()?;
+        let reduced = reduce(self.network, self.evidence, Need::Parts, &[]);
+        drop(simplifying);
+        let mut held = self.budget.tab("the network and its plan");
+        held.add(footprint::of_reduced(self.network, &reduced)).ok()?;
+        let split = divide(&reduced, whole, self.settings.grouping, &self.options())?;
+        held.add(footprint::of_groups(&split)).ok()?;
+        Some((reduced, split, held.close()))
+    }
+}
+
 /// A problem on its way.
 struct Run<'a> {
     network: &'a Network,
@@ -208,7 +290,7 @@ struct Run<'a> {
     /// What the simplified network and its plan take.
     _held: Reservation,
     reduced: Reduced,
-    plan: Option<Plan>,
+    plan: Planned,
     pass: Pass,
     fold: Fold,
     seconds: [f64; 3],
@@ -235,13 +317,13 @@ impl<'a> Run<'a> {
         let reduced = reduce(network, evidence, need, keep);
         drop(simplifying);
         let simplified = start.elapsed().as_secs_f64();
-        let kept: Vec<usize> = keep.iter().filter_map(|v| reduced.number[*v]).collect();
         settings.tell("order search", settings.order_seconds.unwrap_or(0.0));
-        let planned = !reduced.impossible && !reduced.tables.is_empty();
-        let of_plan = if planned { footprint::of_plan(&reduced, pass) } else { 0 };
-        let held = budget.reserve(footprint::of_reduced(network, &reduced) + of_plan, "the network and its plan")?;
-        let options = Options { held: budget.limit() - budget.free(), ..settings.options(pass, Rates::default()) };
-        let plan = if planned { Some(plan(&reduced, &kept, &options)?) } else { None };
+        let asked: Vec<usize> = match pass {
+            Pass::Sweep => (0..reduced.cards.len()).collect(),
+            Pass::Forward | Pass::Trace => keep.iter().filter_map(|v| reduced.number[*v]).collect(),
+        };
+        let planning = Planning { network, evidence, settings, budget, pass };
+        let (reduced, plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
         Ok(Run {
             network,
@@ -263,7 +345,7 @@ impl<'a> Run<'a> {
     }
     /// Tells that the contraction begins.
     fn begin(&self) {
-        self.settings.tell("contraction", self.plan.as_ref().map_or(0.0, |plan| plan.prediction.seconds));
+        self.settings.tell("contraction", self.plan.prediction().map_or(0.0, |p| p.seconds));
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
@@ -284,16 +366,26 @@ impl<'a> Run<'a> {
         Ok(Inferred { answer, plan: self.plan, seconds: self.seconds, peak_bytes: budget.peak(), warnings: Vec::new() })
     }
     fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
-        self.plan.as_ref().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
+        self.plan.whole().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
     }
     /// The slices of `engine`, as many at a time as the memory holds.
     fn slices<'b>(&'b self, engine: &Engine<'_>, task: &str, budget: &'b Budget) -> Slices<'b> {
-        let many = engine.slices();
-        let peak = self.plan.as_ref().map_or(0.0, |p| p.prediction.peak_bytes);
+        let key = |asked: &str| self.plan.whole().map(|plan| key(&[plan], &self.reduced.tables, asked));
+        self.kept_slices(engine.slices(), task, budget, &key)
+    }
+    /// `many` slices, those of all groups one after another.
+    fn kept_slices<'b>(
+        &'b self,
+        many: usize,
+        task: &str,
+        budget: &'b Budget,
+        key: &dyn Fn(&str) -> Option<String>,
+    ) -> Slices<'b> {
+        let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
-        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1).zip(self.plan.as_ref());
+        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
         let asked = format!("{task} {:?} {:?}", self.settings.precision, self.settings.seed);
-        let kept = checkpoint.map(|(c, plan)| (c, key(plan, &self.reduced.tables, &asked)));
+        let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
         // One slice needs no threads, which take longer to start than a small network takes.
         let wave = if many == 1 { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
         Slices { many, wave, kept, budget, warnings: &self.settings.warnings }
@@ -314,9 +406,16 @@ impl<'a> Run<'a> {
         // Sums of every slice that runs, of all, and the answer.
         let wave = rayon::current_num_threads() as u64 + 2;
         let sums = footprint::of_states(&self.reduced.cards, 24);
-        let slices = self.plan.as_ref().map_or(1, |p| if p.sliced.is_empty() { 2 } else { wave });
+        let slices = match &self.plan {
+            Planned::Settled => 1,
+            Planned::Whole(plan) if plan.sliced.is_empty() => 2,
+            Planned::Whole(_) | Planned::Groups(_) => wave,
+        };
         let answer = footprint::of_states(self.network.cards(), 8);
         let _sums = budget.reserve(sums.saturating_mul(slices).saturating_add(answer), "the marginals")?;
+        if let Planned::Groups(split) = &self.plan {
+            return self.grouped::<T>(split, budget);
+        }
         let zeros = || self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect::<Vec<_>>();
         let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(engine) = self.engine(budget) {
@@ -333,6 +432,59 @@ impl<'a> Run<'a> {
         }
         let z = all.total.times(self.reduced.scale);
         Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&all.tables)) })
+    }
+    /// Marginals by groups: one list of slices, those of each group after those of the one before.
+    fn grouped<T: Real>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
+        let slices = |g: &Group| g.plan.sliced.iter().map(|v| g.plan.cards[*v]).product::<usize>();
+        // Where the slices of each group end.
+        let mut many = 0;
+        let ends: Vec<usize> = split
+            .groups
+            .iter()
+            .map(|g| {
+                many += slices(g);
+                many
+            })
+            .collect();
+        let (all, groups) = (self.reduced.cards.len(), split.groups.len());
+        let one = |index: usize| {
+            let at = ends.partition_point(|end| *end <= index);
+            let group = &split.groups[at];
+            let (own, total) = self.slice_of::<T>(group, index + slices(group) - ends[at], budget)?;
+            // Marginals by variable, those of the group alone; last its own sum.
+            let mut tables = vec![Vec::new(); all + groups];
+            group.asked.iter().zip(own).for_each(|(v, row)| tables[*v] = row);
+            tables[all + at] = vec![total];
+            Ok(Folded::one(Scalar::ZERO, tables, Vec::new()))
+        };
+        let plans: Vec<&Plan> = self.plan.plans();
+        let key = |asked: &str| {
+            let homes: Vec<_> = split.groups.iter().map(|g| (&g.tables, &g.asked)).collect();
+            Some(key(&plans, &self.reduced.tables, &format!("{asked} {homes:?}")))
+        };
+        let mut done = self.kept_slices(many, "mar by groups", budget, &key).fold(one, Folded::join)?;
+        let sums: Vec<Scalar> = done.tables.split_off(all).into_iter().map(|own| own[0]).collect();
+        let z = split.total(&sums);
+        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&done.tables)) })
+    }
+    /// What `group` asks in one of its slices, and its sum.
+    fn slice_of<T: Real>(&self, group: &Group, index: usize, budget: &Budget) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
+        let _part = budget.reserve(footprint::of_part(group, &self.reduced), "a group of variables")?;
+        let part = group.part(&self.reduced);
+        let engine = Engine::new(&group.plan, &part.tables, self.fold, group.pass, budget);
+        let slice = engine.slice(index);
+        let forward = engine.forward::<T>(&slice)?;
+        let mut sums: Vec<Vec<Scalar>> = part.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+        let mut total = engine.total(&forward);
+        if group.pass == Pass::Forward {
+            let (vars, own) = engine.kept(&forward)?;
+            total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
+            vars.iter().for_each(|v| sums[*v].clone_from(&own));
+        } else if !total.is_zero() && !group.asked.is_empty() {
+            engine.backward(forward, &slice, &mut sums)?;
+        }
+        let own = |v: &Var| part.number[*v].map_or_else(Vec::new, |n| std::mem::take(&mut sums[n]));
+        Ok((group.asked.iter().map(own).collect(), total))
     }
     /// Marginals of the original variables and states.
     fn expand(&self, sums: &[Vec<Scalar>]) -> Vec<Vec<f64>> {
@@ -419,7 +571,7 @@ impl<'a> Run<'a> {
     }
     /// Refuses more samples than the time limit allows.
     fn refuse_long(&self, many: usize) -> Result<()> {
-        let choices = self.plan.as_ref().map_or(0.0, |plan| plan.prediction.trace);
+        let choices = self.plan.prediction().map_or(0.0, |p| p.trace);
         let one = SAMPLE * self.network.cards().len() as f64 + choices;
         let seconds = one * many as f64;
         if seconds <= self.settings.time_limit {

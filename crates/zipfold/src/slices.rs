@@ -50,6 +50,15 @@ impl Folded {
             own.iter_mut().zip(more).for_each(|(o, m)| *o = o.plus(m));
         }
     }
+    /// Adds slices that come after these; tables that only one of both has are taken over.
+    pub fn join(&mut self, mut other: Folded) {
+        for (own, more) in self.tables.iter_mut().zip(&mut other.tables) {
+            if own.is_empty() {
+                std::mem::swap(own, more);
+            }
+        }
+        self.add(other);
+    }
     /// Keeps the larger maximum; of equal ones the earlier.
     pub fn best(&mut self, other: Folded) {
         self.done += other.done;
@@ -137,10 +146,12 @@ impl Slices<'_> {
     }
 }
 
-/// The key of a run: its plan, its tables, and what is asked.
-pub fn key(plan: &Plan, tables: &[Table], asked: &str) -> String {
+/// The key of a run: its plans, its tables, and what is asked.
+pub fn key(plans: &[&Plan], tables: &[Table], asked: &str) -> String {
     let mut hash = Hash::default();
-    hash.text(&format!("{:?} {:?} {:?} {:?} {asked}", plan.cards, plan.nodes, plan.rank, plan.sliced));
+    let text = |plan: &&Plan| format!("{:?} {:?} {:?} {:?} ", plan.cards, plan.nodes, plan.rank, plan.sliced);
+    plans.iter().map(text).for_each(|plan| hash.text(&plan));
+    hash.text(asked);
     tables.iter().for_each(|table| hash.doubles(&table.values));
     format!("{:032x}", hash.finish())
 }

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold::infer::{Settings, infer};
+use zipfold::product::plan::Grouping;
 use zipfold_core::factor::{Answer, Evidence, Network, Task};
 use zipfold_core::{Blame, Budget};
 use zipfold_io::network::{read_evidence, read_network};
@@ -173,4 +174,28 @@ fn relational_3_has_references_of_other_tables() {
     let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else { panic!("impossible") };
     assert!((log10 - 376.7165662268069).abs() < 1e-9, "{log10}");
     assert!((log10 - reference(&root, "relational_3").0).abs() > 300.0);
+}
+
+/// All marginals of this circuit at once are refused (10⁸ seconds); by groups of variables they take half a minute.
+#[test]
+#[ignore = "needs long, data"]
+fn marginals_of_a_circuit_by_groups() {
+    let budget = Budget::new(settings().memory);
+    let net = read_network(&folder("uai2008").join("s1238.scan.erg.gz"), &budget).unwrap();
+    let none = Evidence::none();
+    let joint = Settings { grouping: Grouping::Joint, ..settings() };
+    assert_eq!(infer(&net, &none, &Task::Mar, &joint).unwrap_err().blame(), Blame::Resource);
+    let start = Instant::now();
+    let done = infer(&net, &none, &Task::Mar, &settings()).unwrap();
+    println!("{:?} predicted, {:?}, {:.1} s", done.plan.prediction(), done.seconds, start.elapsed().as_secs_f64());
+    let Answer::Mar(log10, rows) = &done.answer else { panic!("impossible") };
+    assert!(done.plan.plans().len() > 10 && log10.abs() < 1e-12, "{} groups, {log10}", done.plan.plans().len());
+    for v in (0..rows.len()).step_by(23) {
+        let Answer::Sum(_, one, _) = infer(&net, &none, &Task::Sum(vec![v]), &settings()).unwrap().answer else {
+            panic!("impossible")
+        };
+        let total: f64 = one.iter().sum();
+        let worst = one.iter().zip(&rows[v]).map(|(a, b)| (a / total - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-12, "variable {v}: {worst:e}");
+    }
 }

@@ -133,12 +133,12 @@ fn an_eighth_of_the_memory_gives_the_same_answer() {
     let roomy = run(8 << 30, &Task::Mar);
     let tight = run(roomy.peak_bytes / 8 + (16 << 20), &Task::Mar);
     assert!(tight.peak_bytes <= roomy.peak_bytes / 8 + (16 << 20));
-    assert!(tight.plan.as_ref().is_some_and(|p| !p.sliced.is_empty()), "not sliced");
+    assert!(tight.plan.plans().iter().any(|p| !p.sliced.is_empty()), "not sliced");
     let (Answer::Mar(a, x), Answer::Mar(b, y)) = (&roomy.answer, &tight.answer) else { panic!("no marginals") };
     assert!((a - b).abs() < 1e-11, "{a} {b}");
     assert!(x.iter().flatten().zip(y.iter().flatten()).all(|(p, q)| (p - q).abs() < 1e-11));
     let very = run(24 << 20, &Task::Map);
-    assert!(very.plan.is_some_and(|p| !p.sliced.is_empty()), "not sliced");
+    assert!(very.plan.plans().iter().any(|p| !p.sliced.is_empty()), "not sliced");
     let (Answer::Map(a, _), Answer::Map(b, _)) = (&very.answer, &run(8 << 30, &Task::Map).answer) else {
         panic!("no state")
     };

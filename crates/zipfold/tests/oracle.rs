@@ -1,6 +1,8 @@
 //! Random networks against enumeration: every task, with zeros, evidence, one-state variables, repeated scopes and slices.
 
+use zipfold::infer::{Planned, explain};
 use zipfold::infer::{Settings, infer};
+use zipfold::product::plan::Grouping;
 use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Oracle, Task};
 
@@ -154,4 +156,86 @@ fn bare_tables_over_any_semiring() {
             assert_eq!(some[at], best[at] > 0.0, "round {round}");
         }
     }
+}
+
+/// A random Bayesian network of up to `most` variables, in one or more components, with deterministic tables and rows without
+/// any parent; sometimes a table twice.
+fn bayesian(random: &mut Random, most: usize) -> Network {
+    let n = random.below(most + 1);
+    let mut total = 1usize;
+    let cards: Vec<usize> = (0..n)
+        .map(|_| {
+            let c = 1 + random.below(3);
+            let c = if total * c > 1 << 13 { 1 } else { c };
+            total *= c;
+            c
+        })
+        .collect();
+    let (islands, certain) = (1 + random.below(3), random.below(4));
+    let mut factors = Vec::new();
+    for v in 0..n {
+        let mut scope: Vec<usize> =
+            (0..v).filter(|u| u % islands == v % islands && random.below(v.min(6) + 1) < 2).collect();
+        scope.truncate(3);
+        let rows = scope.iter().map(|u| cards[*u]).product();
+        scope.push(v);
+        let mut values = Vec::new();
+        for _ in 0..rows {
+            let row: Vec<f64> = match random.below(4) < certain {
+                true => {
+                    let only = random.below(cards[v]);
+                    (0..cards[v]).map(|s| f64::from(u8::from(s == only))).collect()
+                }
+                false => (0..cards[v]).map(|_| random.unit() + 0.01).collect(),
+            };
+            let sum: f64 = row.iter().sum();
+            values.extend(row.iter().map(|p| p / sum));
+        }
+        let table = Factor::new(scope, values, &cards).unwrap();
+        if random.below(12) == 0 {
+            factors.push(table.clone());
+        }
+        if random.below(15) > 0 {
+            factors.push(table);
+        }
+    }
+    Network::new(Kind::Markov, cards, factors).unwrap()
+}
+
+/// Marginals planned all at once and by groups, against enumeration; each variable is asked in one group.
+#[test]
+fn groups_of_variables_answer_as_all_at_once() {
+    let mut random = Random::new(20_261_124);
+    let (mut split, mut impossible, mut many) = (0, 0, 0);
+    for round in 0..1500 {
+        let net = if round % 3 == 0 { network(&mut random, 12, false) } else { bayesian(&mut random, 12) };
+        let seen = if round % 4 == 0 { Evidence::none() } else { evidence(&mut random, &net) };
+        let oracle = Oracle::new(&net, &seen).unwrap();
+        if oracle.table(&[]).iter().any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250)) {
+            continue;
+        }
+        let want = oracle.answer(&Task::Mar);
+        impossible += usize::from(want == Answer::Impossible);
+        for grouping in [Grouping::Joint, Grouping::Split, Grouping::Auto] {
+            let settings = Settings { grouping, ..Settings::default() };
+            let done = infer(&net, &seen, &Task::Mar, &settings).unwrap();
+            compare(&done.answer, &want, 1e-12, &net, &format!("round {round}, {grouping:?}, {seen:?}"));
+            let (reduced, planned) = explain(&net, &seen, &Task::Mar, &settings).unwrap();
+            assert_eq!(planned.plans().len(), done.plan.plans().len());
+            let Planned::Groups(groups) = planned else {
+                assert!(grouping != Grouping::Split || done.plan.plans().is_empty(), "round {round}: {reduced:?}");
+                continue;
+            };
+            assert_eq!(grouping, Grouping::Split, "a plan of microseconds is not split");
+            let mut asked: Vec<usize> = groups.groups.iter().flat_map(|g| g.asked.iter().copied()).collect();
+            asked.sort_unstable();
+            assert_eq!(asked, (0..reduced.cards.len()).collect::<Vec<_>>(), "round {round}");
+            split += 1;
+            many += usize::from(groups.groups.len() > 1);
+        }
+    }
+    assert!(
+        split > 800 && many > 400 && impossible > 50,
+        "{split} split, {many} in several groups, {impossible} impossible"
+    );
 }

@@ -19,13 +19,13 @@ const PARAMETERS: usize = 6;
 /// By crate: functions of too many tokens, too deep and of too many parameters, and the tokens that nine in ten stay within, in
 /// whole tens.
 const LEFT: &[(&str, [usize; 4])] = &[
-    ("crates/cli", [9, 0, 2, 430]),
+    ("crates/cli", [9, 0, 2, 410]),
     ("crates/core", [3, 1, 1, 250]),
     ("crates/cpu", [16, 3, 10, 370]),
     ("crates/gpu", [3, 0, 1, 310]),
     ("crates/io", [5, 0, 0, 300]),
     ("crates/plan", [9, 0, 0, 340]),
-    ("crates/product", [10, 2, 1, 410]),
+    ("crates/product", [10, 2, 1, 400]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [1, 0, 0, 200]),
     ("crates/zipfold", [4, 0, 0, 330]),

@@ -2,44 +2,114 @@
 
 use super::reduced::{Reduced, Table};
 use super::scalar::Scalar;
+use std::cell::OnceCell;
 
-/// Sums out, one after another, variables that stand in one table and leave a constant; kept ones stay.
-/// The leaves of a Bayesian network without evidence below them go this way, whatever their tables hold.
-pub fn drop_barren(out: &mut Reduced, kept: &[bool]) {
-    let mut tables_of: Vec<Vec<usize>> = vec![Vec::new(); out.cards.len()];
-    for (at, table) in out.tables.iter().enumerate() {
-        table.scope.iter().for_each(|v| tables_of[*v].push(at));
-    }
-    let mut gone = vec![false; out.cards.len()];
-    let mut work: Vec<usize> = (0..out.cards.len()).collect();
-    while let Some(v) = work.pop() {
-        let [at] = tables_of[v][..] else { continue };
-        if kept[v] || gone[v] {
-            continue;
-        }
-        let Some(constant) = constant_sum(&out.tables[at], v, &out.cards) else { continue };
-        let table = std::mem::replace(&mut out.tables[at], Table { scope: Vec::new(), values: Vec::new() });
-        out.scale = out.scale.times(Scalar::of(constant));
-        gone[v] = true;
-        for u in table.scope.iter().filter(|u| **u != v) {
-            tables_of[*u].retain(|t| *t != at);
-            if tables_of[*u].is_empty() && !kept[*u] {
-                gone[*u] = true;
-                out.scale = out.scale.times(Scalar::of(out.cards[*u] as f64));
-            }
-            work.push(*u);
-        }
-    }
-    out.tables.retain(|t| !t.scope.is_empty());
-    renumber(out, &gone);
+/// Which tables matter for which variables: the one place that decides what is barren.
+///
+/// A table is a conditional distribution if its sum over one of its variables is constant, whatever the network is called.
+#[derive(Debug)]
+pub struct Relevance<'a> {
+    network: &'a Reduced,
+    tables_of: Vec<Vec<usize>>,
+    /// By table and place in its scope: the sum over that variable, where it is constant.
+    constants: Vec<Vec<OnceCell<Option<f64>>>>,
 }
 
-/// The sum over `v` when it is the same (to four units in the last place) for all other variables' values.
-fn constant_sum(table: &Table, v: usize, cards: &[usize]) -> Option<f64> {
-    let at = table.scope.iter().position(|u| *u == v)?;
-    let inner: usize = table.scope[at + 1..].iter().map(|u| cards[*u]).product();
+/// What is left when barren variables are summed out.
+#[derive(Debug)]
+pub struct Relevant {
+    /// By table: whether it is left.
+    pub tables: Vec<bool>,
+    /// By variable: whether it is left.
+    pub variables: Vec<bool>,
+    /// The variables that took a table with them, in their order.
+    pub order: Vec<usize>,
+    /// The product of what was summed out.
+    pub scale: Scalar,
+}
+
+impl<'a> Relevance<'a> {
+    /// The tables of `network`.
+    pub fn new(network: &'a Reduced) -> Self {
+        let constants = network.tables.iter().map(|t| vec![OnceCell::new(); t.scope.len()]).collect();
+        let mut tables_of: Vec<Vec<usize>> = vec![Vec::new(); network.cards.len()];
+        for (at, table) in network.tables.iter().enumerate() {
+            table.scope.iter().for_each(|v| tables_of[*v].push(at));
+        }
+        Relevance { network, tables_of, constants }
+    }
+    /// Sums out, one after another, variables that stand in one table of `among` and leave a constant; kept ones stay.
+    /// The leaves of a Bayesian network without evidence below them go this way, whatever their tables hold.
+    pub fn of(&self, among: &[bool], kept: &[bool]) -> Relevant {
+        let Reduced { cards, tables, .. } = self.network;
+        let mut out = Relevant {
+            tables: among.to_vec(),
+            variables: vec![true; cards.len()],
+            order: Vec::new(),
+            scale: Scalar::ONE,
+        };
+        let mut many: Vec<usize> = self.tables_of.iter().map(|all| all.iter().filter(|t| among[**t]).count()).collect();
+        let mut work: Vec<usize> = (0..cards.len()).collect();
+        while let Some(v) = work.pop() {
+            if many[v] != 1 || kept[v] || !out.variables[v] {
+                continue;
+            }
+            let Some(at) = self.tables_of[v].iter().copied().find(|t| out.tables[*t]) else { continue };
+            let Some(constant) = self.constant(at, v) else { continue };
+            out.tables[at] = false;
+            out.variables[v] = false;
+            out.order.push(v);
+            out.scale = out.scale.times(Scalar::of(constant));
+            for u in tables[at].scope.iter().filter(|u| **u != v) {
+                many[*u] -= 1;
+                if many[*u] == 0 && !kept[*u] {
+                    out.variables[*u] = false;
+                    out.scale = out.scale.times(Scalar::of(cards[*u] as f64));
+                }
+                work.push(*u);
+            }
+        }
+        out
+    }
+    /// The sum of table `at` over `v`, if it is constant.
+    fn constant(&self, at: usize, v: usize) -> Option<f64> {
+        let table = &self.network.tables[at];
+        let place = table.scope.iter().position(|u| *u == v)?;
+        *self.constants[at][place].get_or_init(|| constant_sum(table, place, &self.network.cards))
+    }
+    /// The tables of `among` that hang together with table `at`, in their order.
+    pub fn connected(&self, among: &[bool], at: usize) -> Vec<usize> {
+        let mut seen = std::collections::BTreeSet::from([at]);
+        let mut work = vec![at];
+        while let Some(at) = work.pop() {
+            for next in self.network.tables[at].scope.iter().flat_map(|v| &self.tables_of[*v]) {
+                if among[*next] && seen.insert(*next) {
+                    work.push(*next);
+                }
+            }
+        }
+        seen.into_iter().collect()
+    }
+    /// A table of `among` that holds `v`.
+    pub fn table_of(&self, among: &[bool], v: usize) -> Option<usize> {
+        self.tables_of[v].iter().copied().find(|t| among[*t])
+    }
+}
+
+/// Sums out the barren variables of `out` but for those `kept`.
+pub fn drop_barren(out: &mut Reduced, kept: &[bool]) {
+    let left = Relevance::new(out).of(&vec![true; out.tables.len()], kept);
+    out.scale = out.scale.times(left.scale);
+    let mut stays = left.tables.iter();
+    out.tables.retain(|_| stays.next().is_none_or(|s| *s));
+    renumber(out, &left.variables);
+}
+
+/// The sum over the variable at `place` when it is the same (to four units in the last place) for all other variables' values.
+fn constant_sum(table: &Table, place: usize, cards: &[usize]) -> Option<f64> {
+    let inner: usize = table.scope[place + 1..].iter().map(|u| cards[*u]).product();
     let mut first = None;
-    for block in table.values.chunks(inner * cards[v]) {
+    for block in table.values.chunks(inner * cards[table.scope[place]]) {
         for i in 0..inner {
             let sum: f64 = block.iter().skip(i).step_by(inner).sum();
             let want = *first.get_or_insert(sum);
@@ -51,17 +121,17 @@ fn constant_sum(table: &Table, v: usize, cards: &[usize]) -> Option<f64> {
     first.filter(|c| *c > 0.0)
 }
 
-fn renumber(out: &mut Reduced, gone: &[bool]) {
+fn renumber(out: &mut Reduced, stays: &[bool]) {
     let mut next = 0;
     let mut number = || {
         next += 1;
         next - 1
     };
-    let new: Vec<Option<usize>> = gone.iter().map(|g| (!g).then(&mut number)).collect();
-    let stays = |v: &usize| !gone[*v];
-    out.cards = (0..gone.len()).filter(stays).map(|v| out.cards[v]).collect();
-    out.origin = (0..gone.len()).filter(stays).map(|v| out.origin[v]).collect();
-    out.states = (0..gone.len()).filter(stays).map(|v| std::mem::take(&mut out.states[v])).collect();
+    let new: Vec<Option<usize>> = stays.iter().map(|s| s.then(&mut number)).collect();
+    let left = |v: &usize| stays[*v];
+    out.cards = (0..stays.len()).filter(left).map(|v| out.cards[v]).collect();
+    out.origin = (0..stays.len()).filter(left).map(|v| out.origin[v]).collect();
+    out.states = (0..stays.len()).filter(left).map(|v| std::mem::take(&mut out.states[v])).collect();
     out.number.iter_mut().for_each(|n| *n = n.and_then(|v| new[v]));
     out.tables.iter_mut().flat_map(|t| &mut t.scope).for_each(|v| *v = new[*v].unwrap_or(0));
 }

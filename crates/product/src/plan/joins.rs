@@ -12,6 +12,8 @@ pub struct Options {
     pub seed: u64,
     /// Seconds for the order search; `None` ties them to the predicted execution.
     pub order_seconds: Option<f64>,
+    /// Seconds beyond which the search does not go where its seconds are tied to the execution.
+    pub patience: f64,
     /// Bytes that the run may hold.
     pub memory: u64,
     /// Bytes of them that are taken already: the network, and what the plan itself takes.
@@ -22,6 +24,11 @@ pub struct Options {
     pub pass: Pass,
     /// Rates of the device.
     pub rates: Rates,
+}
+
+impl Options {
+    /// The usual [`Options::patience`].
+    pub const PATIENCE: f64 = 15.0;
 }
 
 /// What happens to tables after they were used.

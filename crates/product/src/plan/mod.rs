@@ -10,6 +10,7 @@ pub mod cost;
 pub mod forest;
 pub mod fuse;
 pub mod greedy;
+pub mod groups;
 pub mod joins;
 pub mod local;
 pub mod planner;
@@ -24,6 +25,7 @@ pub mod topology;
 
 pub use cost::{Prediction, Rates};
 pub use forest::{Node, Source};
+pub use groups::{Group, Grouping, Joint, Split};
 pub use joins::{Options, Pass, Plan};
 pub use planner::plan;
 pub use reduce::{Need, reduce};

@@ -13,13 +13,16 @@ use zipfold_core::{Error, Opt, Result, budget::human_bytes, budget::human_bytes_
 /// take on the machine of [`Rates::default`].
 const ENTRY: f64 = 64.0;
 
-/// Plans the contraction of `reduced`, never summing the reduced variables `kept`.
+/// Plans the contraction of `reduced`. The reduced variables `asked` are never summed; before a backward sweep they are, and
+/// it reads their marginals.
 ///
 /// # Errors
 /// `Resource` when the cheapest plan found needs more memory or time than allowed; the message says how much.
-pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan> {
+pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Plan> {
     let mut keep = vec![false; reduced.cards.len()];
-    kept.iter().for_each(|v| keep[*v] = true);
+    if options.pass != Pass::Sweep {
+        asked.iter().for_each(|v| keep[*v] = true);
+    }
     let mut forest = Forest::new(&reduced.cards, keep, reduced.tables.iter().map(|t| t.scope.clone()));
     forest.eliminate_easy();
     let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
@@ -46,7 +49,7 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
             .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(graph)))));
         };
         let local = Local::new(&forest, &component);
-        let effort = Effort { seed, seconds, unit, limit, room };
+        let effort = Effort { seed, seconds, patience: options.patience, unit, limit, room };
         let tree = match search(&local, &weights, effort) {
             Found::Tree(tree, cost, seconds) => {
                 hard.push((local.variables.len(), cost));
@@ -64,12 +67,20 @@ pub fn plan(reduced: &Reduced, kept: &[usize], options: &Options) -> Result<Plan
     if options.pass != Pass::Sweep {
         super::fuse::fuse(&mut forest, &options.rates);
     }
-    let mut out = assemble(forest, options);
+    let mut out = assemble(forest, asked, options);
     out.hard = hard;
     out.searched = searched;
     super::slice::fit(&mut out, options)?;
     refuse_hopeless(&out, options)?;
     Ok(out)
+}
+
+impl Plan {
+    /// Reads the marginals of `asked` alone, which the plan's sweep reads among others.
+    pub fn ask(&mut self, asked: &[usize], options: &Options) {
+        self.sweep = Sweep::of(&self.nodes, &self.cards, asked);
+        super::slice::again(self, options);
+    }
 }
 
 /// The refusal of a component that no order makes small enough.
@@ -111,7 +122,7 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
 }
 
 /// Numbers the nodes in the order of execution and sorts every scope by the global variable order.
-fn assemble(forest: Forest, options: &Options) -> Plan {
+fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
     let roots: Vec<usize> = (0..forest.nodes.len()).filter(|n| forest.active[*n]).collect();
     let weight = subtree_peaks(&forest);
     let order = execution_order(&forest, &roots, &weight);
@@ -129,7 +140,7 @@ fn assemble(forest: Forest, options: &Options) -> Plan {
             inputs.iter_mut().for_each(|n| *n = new[*n]);
         }
     }
-    let sweep = if options.pass == Pass::Sweep { Sweep::all(&nodes, &forest.cards) } else { Sweep::default() };
+    let sweep = if options.pass == Pass::Sweep { Sweep::of(&nodes, &forest.cards, asked) } else { Sweep::default() };
     Plan {
         cards: forest.cards,
         nodes,

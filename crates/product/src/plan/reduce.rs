@@ -14,6 +14,8 @@ pub enum Need {
     Total,
     /// Something is asked of every variable.
     Every,
+    /// Something is asked of variables that are not chosen yet: the tables stay as they are.
+    Parts,
 }
 
 /// Simplifies `network` given `evidence`.
@@ -32,6 +34,9 @@ pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) 
             table => out.tables.push(table),
         }
     }
+    if need == Need::Parts {
+        return out;
+    }
     if need == Need::Total {
         let kept: Vec<bool> = out.origin.iter().map(|v| keep.contains(v)).collect();
         super::barren::drop_barren(&mut out, &kept);
@@ -42,7 +47,7 @@ pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) 
 }
 
 /// Gives every variable without a table a table of ones.
-fn cover_free(out: &mut Reduced) {
+pub(super) fn cover_free(out: &mut Reduced) {
     let mut seen = vec![false; out.cards.len()];
     out.tables.iter().flat_map(|t| &t.scope).for_each(|v| seen[*v] = true);
     for v in (0..out.cards.len()).filter(|v| !seen[*v]) {

@@ -46,6 +46,10 @@ impl Scalar {
     pub fn times(self, other: Self) -> Self {
         Self::scaled(self.mantissa * other.mantissa, self.exponent + other.exponent)
     }
+    /// The quotient by a number that is not 0.
+    pub fn over(self, other: Self) -> Self {
+        Self::scaled(self.mantissa / other.mantissa, self.exponent - other.exponent)
+    }
     /// The sum.
     pub fn plus(self, other: Self) -> Self {
         let (low, high) = if self.is_zero() || (!other.is_zero() && self.exponent < other.exponent) {

@@ -19,6 +19,8 @@ pub struct Effort {
     pub seed: u64,
     /// Seconds of search allowed; `None` ties them to the predicted seconds of execution.
     pub seconds: Option<f64>,
+    /// Seconds beyond which the tied ones do not go.
+    pub patience: f64,
     /// Seconds of execution for one unit of tree cost.
     pub unit: f64,
     /// Seconds of execution beyond which the problem is refused.
@@ -79,8 +81,8 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let mut slice = 0.01f64;
     let mut stale = 0;
     loop {
-        let worth = if seconds(cost) > HOPELESS { 3.0 } else { (0.5 * seconds(cost)).min(15.0) };
-        let allowed = effort.seconds.unwrap_or(worth.min(most));
+        let worth = if seconds(cost) > HOPELESS { 3.0 } else { 0.5 * seconds(cost) };
+        let allowed = effort.seconds.unwrap_or(worth.min(most).min(effort.patience));
         let enough = match effort.seconds {
             Some(_) => spent > 0.99 * allowed || spent > ENOUGH * seconds(cost),
             None => spent + 0.5 * slice > allowed || stale >= STALE,
@@ -149,7 +151,7 @@ fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
     let one = words * WORD + local.tables() as f64 * JOIN;
     let mut spent = one;
     for attempt in 1..64 {
-        let allowed = effort.seconds.map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s).min(1.0);
+        let allowed = effort.seconds.map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s).min(1.0).min(effort.patience);
         if spent + one > allowed && (attempt > 1 || one > 1.0) {
             break;
         }

@@ -28,6 +28,13 @@ pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
     Ok(())
 }
 
+/// Predicts the plan, which has its slices, again.
+pub(super) fn again(plan: &mut Plan, options: &Options) {
+    let size = |v: usize| if plan.sliced.contains(&v) { 0.0 } else { (plan.cards[v] as f64).log2() };
+    let log2: Vec<f64> = (0..plan.cards.len()).map(size).collect();
+    plan.prediction = predict(plan, &log2, options);
+}
+
 /// The variable of the largest tables whose slicing costs the least time for the bytes it saves.
 fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Prediction)> {
     let size = |n: &Node| n.scope.iter().map(|v| log2[*v]).sum::<f64>();

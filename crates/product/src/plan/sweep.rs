@@ -15,13 +15,15 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The sweep for marginals of every summed variable.
-    pub fn all(nodes: &[Node], cards: &[usize]) -> Self {
+    /// The sweep for the marginals of `asked`, which some join sums.
+    pub fn of(nodes: &[Node], cards: &[usize], asked: &[usize]) -> Self {
+        let mut read = vec![false; cards.len()];
+        asked.iter().for_each(|v| read[*v] = true);
         let size = |n: usize| nodes[n].scope.iter().map(|v| cards[*v] as f64).product::<f64>();
         let mut out = Sweep { gradient: vec![false; nodes.len()], readouts: vec![Vec::new(); nodes.len()] };
         for (at, node) in nodes.iter().enumerate() {
             let Source::Join(inputs) = &node.source else { continue };
-            for v in &node.summed {
+            for v in node.summed.iter().filter(|v| read[**v]) {
                 let holders = inputs.iter().copied().filter(|n| nodes[*n].scope.contains(v));
                 let Some(home) = holders.min_by(|a, b| size(*a).total_cmp(&size(*b))) else { continue };
                 out.gradient[home] = true;
