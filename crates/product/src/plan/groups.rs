@@ -93,12 +93,16 @@ impl Split {
 const WORTH: f64 = 0.05;
 /// Seconds that groups of a refused network may take to be chosen.
 const PATIENCE: f64 = 15.0;
+/// Seconds that groups may take to be chosen, for each that all at once are predicted to take.
+const TRIED: f64 = 0.05;
 /// Seconds of search for each plan while groups are chosen.
 const GLANCE: f64 = 0.5;
 /// Seconds of planning for each table of a plan, and of finding what matters for each table of the network; both as counted,
 /// so that a plan depends on no clock.
 const PLANNED: f64 = 2e-5;
 const FOUND: f64 = 1e-7;
+/// Share of the tables with which one group takes about as long as all variables at once.
+const NEARLY: f64 = 0.9;
 /// Times the time limit that a group may be predicted to take while groups are chosen.
 const LOOSE: f64 = 1e3;
 
@@ -119,7 +123,7 @@ pub fn divide(network: &Reduced, joint: &Result<Plan>, grouping: Grouping, optio
     };
     let left = match grouping {
         Grouping::Split => f64::INFINITY,
-        Grouping::Auto | Grouping::Joint => (most / 2.0).min(PATIENCE),
+        Grouping::Auto | Grouping::Joint => (TRIED * most).min(PATIENCE),
     };
     let worth = if grouping == Grouping::Split { 0.0 } else { WORTH };
     let limit = options.time_limit.min(most);
@@ -128,6 +132,11 @@ pub fn divide(network: &Reduced, joint: &Result<Plan>, grouping: Grouping, optio
     let needed = relevance.of(&vec![true; network.tables.len()], &vec![false; network.cards.len()]);
     let mut divider = Divider { network, relevance, needed, options: glance, left, worth };
     let seeds = divider.seeds()?;
+    let widest = seeds.iter().map(|s| s.tables.len()).max().unwrap_or(0) as f64;
+    let whole = network.tables.len() as f64 * if joint.is_ok() { NEARLY } else { 1.0 };
+    if grouping == Grouping::Auto && widest >= whole {
+        return None;
+    }
     let groups: Vec<Group> = seeds.into_iter().map(|s| divider.planned(s)).collect::<Option<_>>()?;
     let groups = divider.narrowed(groups);
     let groups = divider.refined(groups);
