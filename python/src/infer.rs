@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use zipfold::core::Precision;
 use zipfold::core::factor::{Answer, Evidence, Factor, Kind, Names, Network, Task};
+use zipfold::device::Wanted;
 use zipfold::infer::{Inferred, Settings};
 use zipfold::io::{evidence, network};
 use zipfold::{Budget, Error, Result};
@@ -42,7 +43,7 @@ impl Model {
     }
 }
 
-/// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed, order seconds, limit, threads)`.
+/// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed, order seconds, limit, threads, device)`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Question {
@@ -57,18 +58,20 @@ pub struct Question {
     order_seconds: Option<f64>,
     time_limit: f64,
     threads: usize,
+    device: String,
 }
 
 impl Question {
-    fn settings(&self) -> Settings {
-        Settings {
+    fn settings(&self) -> Result<Settings> {
+        Ok(Settings {
             memory: self.memory.unwrap_or_else(crate::options::available_memory),
             precision: if self.single { Precision::F32 } else { Precision::F64 },
             seed: self.seed,
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
+            device: Wanted::parse(&self.device)?,
             ..Settings::default()
-        }
+        })
     }
     fn seen(&self, model: &Network, budget: &Budget) -> Result<Evidence> {
         let mut seen = match &self.evidence {
@@ -105,7 +108,7 @@ impl Question {
 pub fn infer<'py>(py: Python<'py>, model: Model, question: Question) -> PyResult<Bound<'py, PyDict>> {
     let done = attended(py, false, None, |_| {
         zipfold::pool::within(question.threads, || {
-            let settings = question.settings();
+            let settings = question.settings()?;
             let budget = Budget::new(settings.memory);
             let model = model.read(&budget)?;
             let seen = question.seen(&model, &budget)?;
@@ -128,6 +131,7 @@ fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bo
     out.set_item("seconds", done.seconds.to_vec())?;
     out.set_item("peak_bytes", done.peak_bytes)?;
     out.set_item("warnings", done.warnings.iter().map(|w| w.told(words)).collect::<Vec<_>>())?;
+    out.set_item("device", done.device.as_ref().map(|on| &on.device[..]))?;
     out.set_item("impossible", done.answer == Answer::Impossible)?;
     let log10 = match &done.answer {
         Answer::Impossible => f64::NEG_INFINITY,

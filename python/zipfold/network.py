@@ -14,7 +14,7 @@ from .arrays import array as array_of
 from .arrays import number, numbers
 from .errors import ArrayTypeError, InputError, RequestError
 from .results import Marginals
-from .settings import memory_bytes, settings, threads_of
+from .settings import _device, memory_bytes, settings, threads_of
 
 __all__ = ["Network", "infer", "sum_product"]
 
@@ -47,6 +47,7 @@ def infer(
     time_limit: float = 120.0,
     memory: int | float | str | None = None,
     threads: int | None = None,
+    device: str | None = None,
 ) -> Any:
     """Answers a question about a graphical model, exactly.
 
@@ -65,8 +66,8 @@ def infer(
         Those of "mmap" and "sum".
     samples, seed : int
         How many samples, and where their random numbers start.
-    memory, threads
-        As in :func:`zipfold.using`.
+    memory, threads, device
+        As in :func:`zipfold.using`. Large joins run on the device, small ones beside it on the host.
 
     Returns
     -------
@@ -108,6 +109,7 @@ def infer(
         "order_seconds": order_seconds,
         "time_limit": number(time_limit, "time_limit"),
         "threads": now.threads if threads is None else threads_of(threads),
+        "device": now.device if device is None else _device(device),
     }
     return _answer(question["task"], _zipfold.infer(_model(model), question))
 

@@ -12,6 +12,7 @@ use zipfold::core::factor::{Answer, Evidence, Network, Task};
 use zipfold::core::figures;
 use zipfold::core::shown::shown;
 use zipfold::core::{Budget, Error, Precision, Result};
+use zipfold::device::Wanted;
 use zipfold::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::io::{OutputOptions, evidence, network};
 use zipfold::product::plan::Grouping;
@@ -89,12 +90,13 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     check(&args)?;
     let ready = prepare(&args)?;
     let start = Instant::now();
-    let (reduced, plan) = explain(&ready.network, &ready.evidence, &ready.task, &ready.settings)?;
+    let (reduced, plan, device) = explain(&ready.network, &ready.evidence, &ready.task, &ready.settings)?;
     let seconds = start.elapsed().as_secs_f64();
     if args.run.json {
-        terminal::print_line(&infer_explain::json(&ready.network, &reduced, &plan, seconds).to_string())?;
+        let told = infer_explain::json(&ready.network, &reduced, &plan, device.as_ref(), seconds);
+        terminal::print_line(&told.to_string())?;
     } else {
-        terminal::print(&infer_explain::text(&ready.network, &reduced, &plan, seconds))?;
+        terminal::print(&infer_explain::text(&ready.network, &reduced, &plan, device.as_ref(), seconds))?;
     }
     if let (Some(path), Some(_)) = (&args.run.plot, plan.prediction()) {
         write_text(path, &infer_plot::profile_svg(&infer_explain::visited(&plan))?, options(&args))?;
@@ -109,13 +111,7 @@ const MOST_WAITING: usize = 16;
 fn check(args: &InferArgs) -> Result<()> {
     let run = &args.run;
     let refuse = |at: &str, what: &str, remedy: &str| Err(Error::request(what).at(at).remedy(remedy));
-    if !matches!(run.device.as_str(), "auto" | "cpu") {
-        return refuse("--device", "inference runs on the CPU only", "--device cpu, or leave it out");
-    }
-    if let Some(set) = run.set.first() {
-        let what = format!("'{set}' is a choice of plans over pairs; the plan of an inference has none");
-        return refuse("--set", &what, "--order-time, --seed and --memory steer the order search");
-    }
+    Wanted::parse(&run.device)?;
     if run.shard.is_some() {
         return refuse(
             "--shard",
@@ -226,6 +222,8 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         seed: args.seed,
         order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
         time_limit: positive(args.time_limit, "--time-limit")?,
+        device: Wanted::parse(&args.run.device)?,
+        overrides: ask::overrides(&args.run.set)?,
         checkpoint: checkpoint(args, positive(args.run.checkpoint_every, "--checkpoint-every")?),
         grouping: Grouping::Auto,
         listener: None,
@@ -302,6 +300,9 @@ fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
         figures::duration(kernel),
         human_bytes(done.peak_bytes)
     ));
+    if let Some(device) = &done.device {
+        say(&infer_explain::device_text(device));
+    }
 }
 
 fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, total: f64, outputs: &[String]) -> String {
@@ -316,7 +317,7 @@ fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, tota
     };
     let plan = infer_explain::plan_json(&done.plan);
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
-        "log10": log10, "plan": plan,
+        "log10": log10, "plan": plan, "device": done.device.as_ref().map(infer_explain::device_json),
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
         "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::flags::told_all(&done.warnings)})
     .to_string()

@@ -85,8 +85,8 @@ fn it_takes_the_options_of_other_verbs() {
 fn what_means_nothing_is_refused_with_the_reason() {
     let folder = folder("infer-refused");
     for (ask, says) in [
-        ("--device cuda", "runs on the CPU only"),
-        ("--set prune=on", "--order-time, --seed and --memory"),
+        ("--device gpu", "got 'gpu'"),
+        ("--set prune=on", "a choice of plans over pairs"),
         ("--shard 1/2 -o a.part", "slices"),
         ("--task pr --plot a.svg", "no picture"),
         ("--task map --plot a.svg", "no picture"),

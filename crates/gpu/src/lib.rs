@@ -1,12 +1,14 @@
 //! The GPU backend of zipfold: kernels generated from the lowered formula, compiled at run time by NVRTC (CUDA) or by the
 //! OpenCL runtime. Drivers are loaded dynamically; their absence is an ordinary state.
 
+pub mod contract;
 pub mod dense;
 pub mod emit;
 pub mod engine;
 pub mod host;
 mod join;
 pub mod pack;
+pub mod paged;
 pub mod points;
 pub mod rectangle;
 pub mod rows;

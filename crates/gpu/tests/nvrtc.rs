@@ -67,6 +67,19 @@ fn kernels_of_very_long_rows_compile_for_every_architecture_and_spill_nothing() 
     check(8..11, 45);
 }
 
+#[test]
+#[ignore = "needs nvrtc"]
+fn kernels_of_sum_products_compile_and_spill_nothing() {
+    assert!(nvrtc::is_present(), "no libnvrtc");
+    let all =
+        [Precision::F32, Precision::F64].into_iter().flat_map(|p| zipfold_gpu::contract::sources(p, Runtime::Cuda));
+    let all: Vec<(usize, (String, String))> = all.enumerate().collect();
+    let failures: Vec<String> =
+        all.par_iter().filter_map(|(at, (what, source))| failure(what, [90, 80, 100][at % 3], source)).collect();
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), all.len(), failures.join("\n"));
+    assert_eq!(all.len(), 152);
+}
+
 /// What is wrong with a kernel for an architecture, if anything.
 fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
     match nvrtc::report(source, arch) {

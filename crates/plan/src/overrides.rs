@@ -133,6 +133,13 @@ words! {
         /// By one multiplication where that is exact enough.
         Fast = "fast",
     }
+    /// Which joins of an inference run on its device.
+    ProductJoins {
+        /// Those that are predicted to take less time there, transfers included.
+        Time = "time",
+        /// All.
+        All = "all",
+    }
     /// Whether single precision decides most pairs on a device.
     Filter {
         /// Where its error is bounded.
@@ -375,6 +382,7 @@ overrides! {
     tile_root: Root = "tile.root", "the root that the map of a triangle takes";
     tile_by: Placed = "tile.by", "a triangle by blocks of threads or by threads";
     tile_diagonal: Diagonal = "tile.diagonal", "how the diagonal of a half space is shared out";
+    product_joins: ProductJoins = "product.joins", "joins of an inference on its device: by predicted time, or all";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     select_output: SelectOutput = "select.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";

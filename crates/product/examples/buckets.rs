@@ -190,11 +190,11 @@ fn contractions(b: &Bucket, tables: &[Table]) -> (f64, f64) {
         let Source::Join(inputs) = &plan.nodes[at].source else { return 0.0 };
         let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
         let shape = Shape::new(&scopes, &plan.nodes[at].scope, &plan.rank, &plan.cards);
-        let held: Vec<_> = inputs.iter().filter_map(|n| forward.tables[*n].as_ref()).collect();
+        let held: Vec<_> = inputs.iter().filter_map(|n| forward.tables[*n].here.as_ref()).collect();
         best(|| drop(contract(&shape, &held, Fold::Sum, &room)))
     };
     let total =
-        |n: &usize| forward.tables[*n].as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
+        |n: &usize| forward.tables[*n].here.as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
     ((0..plan.nodes.len()).map(join).sum(), plan.roots.iter().map(total).product())
 }
 
@@ -220,13 +220,13 @@ fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let call = || {
         let forward = engine.forward::<T>(&[]).expect("memory");
         if entries == Entries::Logs {
-            plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).for_each(|t| drop(t.logs(&room)));
+            plan.roots.iter().filter_map(|r| forward.tables[*r].here.as_ref()).for_each(|t| drop(t.logs(&room)));
         }
     };
     let seconds = best(call);
     let forward = engine.forward::<T>(&[]).expect("memory");
     let total =
-        |n: &usize| forward.tables[*n].as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
+        |n: &usize| forward.tables[*n].here.as_ref().map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum());
     (seconds, plan.roots.iter().map(total).product())
 }
 

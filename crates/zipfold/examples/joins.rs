@@ -30,7 +30,7 @@ fn main() -> Result<()> {
         file => read_evidence(Path::new(file), &network, &budget)?,
     };
     let settings = Settings { memory: 16 << 30, grouping: Grouping::Joint, ..Settings::default() };
-    let (reduced, plan) = explain(&network, &seen, &Task::Mar, &settings)?;
+    let (reduced, plan, _) = explain(&network, &seen, &Task::Mar, &settings)?;
     let Planned::Whole(plan) = plan else { return Ok(()) };
     let engine = Engine::new(&plan, &reduced.tables, Fold::Sum, Pass::Sweep, &budget);
     let forward = engine.forward::<f64>(&engine.slice(0))?;
@@ -39,13 +39,13 @@ fn main() -> Result<()> {
     plan.sliced.iter().for_each(|v| cards[*v] = 1);
     for (at, node) in plan.nodes.iter().enumerate() {
         let Source::Join(inputs) = &node.source else { continue };
-        let held: Vec<&Scaled<f64>> = inputs.iter().filter_map(|n| forward.tables[*n].as_ref()).collect();
+        let held: Vec<&Scaled<f64>> = inputs.iter().filter_map(|n| forward.tables[*n].here.as_ref()).collect();
         measure("forward", &shape(&plan, &cards, inputs, at), &held, limit, &room)?;
         for n in inputs.iter().filter(|n| plan.sweep.gradient[**n]) {
             let others: Vec<usize> = inputs.iter().copied().filter(|m| m != n).collect();
-            let above = forward.tables[at].as_ref();
+            let above = forward.tables[at].here.as_ref();
             let held: Vec<&Scaled<f64>> =
-                above.into_iter().chain(others.iter().filter_map(|m| forward.tables[*m].as_ref())).collect();
+                above.into_iter().chain(others.iter().filter_map(|m| forward.tables[*m].here.as_ref())).collect();
             let from: Vec<usize> = std::iter::once(at).chain(others).collect();
             measure("backward", &shape(&plan, &cards, &from, *n), &held, limit, &room)?;
         }

@@ -28,7 +28,7 @@ fn main() -> Result<()> {
         ..Settings::default()
     };
     let start = Instant::now();
-    let (reduced, plan) = explain(&network, &seen, &Task::Pr, &settings)?;
+    let (reduced, plan, _) = explain(&network, &seen, &Task::Pr, &settings)?;
     let seconds = start.elapsed().as_secs_f64();
     let scopes: Vec<&[usize]> = reduced.tables.iter().map(|t| &t.scope[..]).collect();
     let tree = plan.plans().first().map(|plan| tree(plan));

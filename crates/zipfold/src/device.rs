@@ -12,6 +12,7 @@ use zipfold_core::{Blame, Error, Job, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{Facts, Runtime, Wanted, Which, find, list};
+use zipfold_plan::overrides::Overrides;
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
 /// Devices with the host behind them: the work of a device that fails is that of the others, and the host's where none is left.
@@ -77,25 +78,25 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     }
     let set = &options.overrides;
     let faulty = set.device_faulty.map_or(opened.len(), |count| count.get());
-    let drilled = |(at, mut device): (usize, gpu::Device)| {
-        if at >= faulty {
-            return device;
-        }
-        if let Some(bytes) = set.device_memory {
-            device = device.within(bytes.get() as u64);
-        }
-        if let Some(launches) = set.device_launches {
-            device = device.lost_after(launches.get() as u64);
-        }
-        if let Some(sources) = set.device_compiles {
-            device = device.refusing_after(sources.get() as u64);
-        }
-        device
-    };
+    let drilled = |(at, device)| if at < faulty { drilled(device, set) } else { device };
     let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(drilled).collect();
     let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
     let plan = device::plan_for_all(job, plan, &facts, set, gpu::rows::data_ranges(job).as_ref())?;
     Ok((plan, opened))
+}
+
+/// The device with the memory and the faults that overrides give it.
+pub(crate) fn drilled(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
+    if let Some(bytes) = set.device_memory {
+        device = device.within(bytes.get() as u64);
+    }
+    if let Some(launches) = set.device_launches {
+        device = device.lost_after(launches.get() as u64);
+    }
+    if let Some(sources) = set.device_compiles {
+        device = device.refusing_after(sources.get() as u64);
+    }
+    device
 }
 
 /// The device for work that only one device does, the first of those wanted; `auto` takes a GPU, or else a processor that poses as
@@ -179,7 +180,7 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
 }
 
 /// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
-fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
+pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
     match (runtime, driver) {
         (Runtime::Cuda, Some(version)) => {
             gpu::runtime::cuda::supported(i32::try_from(version).unwrap_or(i32::MAX)).map(|_| ())
@@ -189,7 +190,7 @@ fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
 }
 
 /// The GPUs of the first runtime that has some; a processor that poses as a device is none.
-fn gpus(driver: Option<u64>) -> Vec<Facts> {
+pub(crate) fn gpus(driver: Option<u64>) -> Vec<Facts> {
     let of = |runtime| -> Option<Vec<Facts>> {
         drill(runtime, driver).ok()?;
         let found: Vec<Facts> = gpu::list(runtime).ok()?.into_iter().filter(|f| !f.host).collect();
@@ -312,7 +313,7 @@ fn yields(e: &Error) -> bool {
 }
 
 /// Warns that a device is lost, and says whose its work is where `left` are left.
-fn warn(warnings: &Warnings, e: &Error, left: usize) {
+pub(crate) fn warn(warnings: &Warnings, e: &Error, left: usize) {
     let others = match left {
         0 => "the host's processor",
         1 => "the other device",

@@ -1,5 +1,7 @@
 //! Exact inference: simplify → order → fit → execute → answer.
 
+pub use crate::beside::OnDevice;
+use crate::beside::{Asked, Beside};
 use crate::footprint;
 use crate::slices::{Checkpoint, Folded, Slices, key};
 use crate::warnings::Warnings;
@@ -7,7 +9,9 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
+use zipfold_core::{Blame, Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
+use zipfold_gpu::Wanted;
+use zipfold_plan::overrides::Overrides;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
@@ -50,6 +54,10 @@ pub struct Settings {
     pub time_limit: f64,
     /// Whether marginals may be planned by groups of variables.
     pub grouping: Grouping,
+    /// Where joins run: the host alone, or a device beside it.
+    pub device: Wanted,
+    /// Plan choices: `product.joins`, and those that stand for a device's memory and faults.
+    pub overrides: Overrides,
     /// Where a plan with slices keeps those that are done.
     pub checkpoint: Option<Checkpoint>,
     /// Told of every phase.
@@ -64,6 +72,11 @@ impl Settings {
         if let Some(Listener(told)) = &self.listener {
             told(phase, seconds);
         }
+    }
+    /// What they ask of a device.
+    fn asked(&self) -> Asked<'_> {
+        let Settings { device, overrides, precision, warnings, .. } = self;
+        Asked { device: *device, overrides, precision: *precision, warnings }
     }
     /// The same, with a list of warnings for one answer.
     fn of_one_answer(&self) -> Self {
@@ -93,6 +106,8 @@ impl Default for Settings {
             order_seconds: None,
             time_limit: 120.0,
             grouping: Grouping::Auto,
+            device: Wanted::Auto,
+            overrides: Overrides::default(),
             checkpoint: None,
             listener: None,
             warnings: Warnings::default(),
@@ -107,6 +122,8 @@ pub struct Inferred {
     pub answer: Answer,
     /// The plan that was executed (for MMAP that of its last stage); `None` when simplification settled everything.
     pub plan: Planned,
+    /// The device beside the host, and the joins that ran there, if any did.
+    pub device: Option<OnDevice>,
     /// Seconds of simplification, order search, execution.
     pub seconds: [f64; 3],
     /// The most bytes held in tables at one time.
@@ -143,7 +160,8 @@ impl Planned {
             Planned::Groups(split) => Some(split.prediction()),
         }
     }
-    fn whole(&self) -> Option<&Plan> {
+    /// The plan for all variables at once, where there is one.
+    pub fn whole(&self) -> Option<&Plan> {
         match self {
             Planned::Whole(plan) => Some(plan),
             Planned::Settled | Planned::Groups(_) => None,
@@ -183,11 +201,17 @@ fn staged(path: &Path, stage: usize) -> PathBuf {
 ///
 /// # Errors
 /// As [`infer`].
-pub fn explain(network: &Network, evidence: &Evidence, task: &Task, settings: &Settings) -> Result<(Reduced, Planned)> {
+pub fn explain(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    settings: &Settings,
+) -> Result<(Reduced, Planned, Option<OnDevice>)> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     let run = Run::new(network, evidence, task, settings, &budget)?;
-    Ok((run.reduced, run.plan))
+    let device = run.on_device();
+    Ok((run.reduced, run.plan, device))
 }
 
 /// Rows of conditional tables that do not sum to one are used as they are, and reported when they are off by more than 1e-3.
@@ -235,7 +259,8 @@ pub fn samples(
     run.seconds[2] = start.elapsed().as_secs_f64();
     let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
     let warnings = settings.warnings.all();
-    Ok(Inferred { answer, plan: run.plan, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
+    let device = run.on_device();
+    Ok(Inferred { answer, plan: run.plan, device, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
 }
 
 /// What plans are made from.
@@ -291,6 +316,7 @@ struct Run<'a> {
     _held: Reservation,
     reduced: Reduced,
     plan: Planned,
+    beside: Option<Beside>,
     pass: Pass,
     fold: Fold,
     seconds: [f64; 3],
@@ -304,6 +330,7 @@ impl<'a> Run<'a> {
         settings: &'a Settings,
         budget: &'a Budget,
     ) -> Result<Self> {
+        crate::beside::check(&settings.overrides)?;
         let start = Instant::now();
         let (need, pass, fold, keep) = match task {
             Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
@@ -325,6 +352,7 @@ impl<'a> Run<'a> {
         let planning = Planning { network, evidence, settings, budget, pass };
         let (reduced, plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
+        let beside = plan.whole().map(|plan| Beside::of(plan, pass, settings.asked())).transpose()?.flatten();
         Ok(Run {
             network,
             settings,
@@ -332,6 +360,7 @@ impl<'a> Run<'a> {
             _held: held,
             reduced,
             plan,
+            beside,
             pass,
             fold,
             seconds: [simplified, ordered, 0.0],
@@ -345,7 +374,21 @@ impl<'a> Run<'a> {
     }
     /// Tells that the contraction begins.
     fn begin(&self) {
-        self.settings.tell("contraction", self.plan.prediction().map_or(0.0, |p| p.seconds));
+        let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
+        self.settings.tell("contraction", self.beside.as_ref().map_or(host, |b| b.places.seconds));
+    }
+    fn on_device(&self) -> Option<OnDevice> {
+        self.beside.as_ref().map(Beside::told)
+    }
+    /// What `work` gives, without the device if that fails in it.
+    fn guarded<R>(&self, engine: &Engine<'_>, work: impl Fn() -> Result<R>) -> Result<R> {
+        match work() {
+            Err(e) if e.blame() == Blame::Device && engine.lose_device() => {
+                crate::device::warn(&self.settings.warnings, &e, 0);
+                work()
+            }
+            other => other,
+        }
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
@@ -363,10 +406,16 @@ impl<'a> Run<'a> {
             }
         };
         self.seconds[2] = start.elapsed().as_secs_f64();
-        Ok(Inferred { answer, plan: self.plan, seconds: self.seconds, peak_bytes: budget.peak(), warnings: Vec::new() })
+        let device = self.on_device();
+        let (seconds, peak_bytes) = (self.seconds, budget.peak());
+        Ok(Inferred { answer, plan: self.plan, device, seconds, peak_bytes, warnings: Vec::new() })
     }
     fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
-        self.plan.whole().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget))
+        let engine = self.plan.whole().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget));
+        match &self.beside {
+            Some(beside) => engine.map(|e| e.beside(&beside.device, &beside.places)),
+            None => engine,
+        }
     }
     /// The slices of `engine`, as many at a time as the memory holds.
     fn slices<'b>(&'b self, engine: &Engine<'_>, task: &str, budget: &'b Budget) -> Slices<'b> {
@@ -384,17 +433,20 @@ impl<'a> Run<'a> {
         let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
-        let asked = format!("{task} {:?} {:?}", self.settings.precision, self.settings.seed);
+        let places = self.beside.as_ref().map(|b| &b.places.remote);
+        let asked = format!("{task} {:?} {:?} {places:?}", self.settings.precision, self.settings.seed);
         let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
         // One slice needs no threads, which take longer to start than a small network takes.
-        let wave = if many == 1 { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
+        // A device takes one slice at a time.
+        let wave =
+            if many == 1 || self.beside.is_some() { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
         Slices { many, wave, kept, budget, warnings: &self.settings.warnings }
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;
         if let Some(engine) = self.engine(budget) {
             let one = |index: usize| {
-                let forward = engine.forward::<T>(&engine.slice(index))?;
+                let forward = self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
                 Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
             };
             z = self.slices(&engine, "pr", budget).fold(one, Folded::add)?.total;
@@ -419,7 +471,7 @@ impl<'a> Run<'a> {
         let zeros = || self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect::<Vec<_>>();
         let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(engine) = self.engine(budget) {
-            let one = |index: usize| {
+            let work = |index: usize| {
                 let (slice, mut sums) = (engine.slice(index), zeros());
                 let forward = engine.forward::<T>(&slice)?;
                 let part = engine.total(&forward);
@@ -428,6 +480,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(Folded::one(part, sums, Vec::new()))
             };
+            let one = |index: usize| self.guarded(&engine, || work(index));
             all = self.slices(&engine, "mar", budget).fold(one, Folded::add)?;
         }
         let z = all.total.times(self.reduced.scale);
@@ -517,7 +570,7 @@ impl<'a> Run<'a> {
         if let Some(engine) = self.engine(budget) {
             let one = |index: usize| {
                 let slice = engine.slice(index);
-                let forward = engine.forward::<T>(&slice)?;
+                let forward = self.guarded(&engine, || engine.forward::<T>(&slice))?;
                 let top = engine.total(&forward);
                 let states = if top.is_zero() { Vec::new() } else { engine.tracer(&forward, &slice)?.trace(None) };
                 Ok(Folded::one(top, Vec::new(), states))
@@ -547,7 +600,7 @@ impl<'a> Run<'a> {
             (0..many).try_for_each(|_| sink(log10, only.clone()))?;
             return Ok(Some(log10));
         };
-        let one = |index: usize| engine.forward::<T>(&engine.slice(index));
+        let one = |index: usize| self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)));
         let weight = |index: usize| {
             let part = engine.total(&one(index)?);
             Ok(Folded::one(part, vec![vec![part]], Vec::new()))
@@ -588,7 +641,8 @@ impl<'a> Run<'a> {
         let mut scope = Vec::new();
         if let Some(engine) = self.engine(budget) {
             let one = |index: usize| {
-                let (vars, part) = engine.kept(&engine.forward::<T>(&engine.slice(index))?)?;
+                let forward = self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
+                let (vars, part) = engine.kept(&forward)?;
                 Ok(Folded::one(Scalar::ZERO, vec![part], vars))
             };
             let all = self.slices(&engine, &format!("sum {keep:?}"), budget).fold(one, Folded::add)?;

@@ -9,6 +9,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod beside;
 mod checkpoint;
 pub mod closure;
 pub mod device;

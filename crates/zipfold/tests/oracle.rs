@@ -220,7 +220,7 @@ fn groups_of_variables_answer_as_all_at_once() {
             let settings = Settings { grouping, ..Settings::default() };
             let done = infer(&net, &seen, &Task::Mar, &settings).unwrap();
             compare(&done.answer, &want, 1e-12, &net, &format!("round {round}, {grouping:?}, {seen:?}"));
-            let (reduced, planned) = explain(&net, &seen, &Task::Mar, &settings).unwrap();
+            let (reduced, planned, _) = explain(&net, &seen, &Task::Mar, &settings).unwrap();
             assert_eq!(planned.plans().len(), done.plan.plans().len());
             let Planned::Groups(groups) = planned else {
                 assert!(grouping != Grouping::Split || done.plan.plans().is_empty(), "round {round}: {reduced:?}");

@@ -1,5 +1,6 @@
 //! One contraction in the scaled form: the domain by the ranges of its inputs.
 
+use super::bounds::Bounds;
 use super::bucket::{self, Mode};
 use super::held::{Held, Room};
 use super::products::{Fold, products};
@@ -13,10 +14,7 @@ use zipfold_core::{Blame, Result};
 /// # Errors
 /// `Resource` when the budget is spent.
 pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, room: &Room) -> Result<Scaled<T>> {
-    let exponent = inputs.iter().map(|t| t.exponent).sum();
-    let high = inputs.iter().map(|t| t.high).sum::<i32>() + if fold == Fold::Sum { shape.summed_log2() } else { 0 };
-    // Partial products of three and more tables stay within the sums of the one-sided bounds.
-    let low: i32 = inputs.iter().map(|t| t.low.min(0)).sum();
+    let bounds = Bounds::of_product::<T>(shape, inputs.iter().map(|t| t.bounds()), fold);
     let linear: Option<Vec<&[T]>> = inputs
         .iter()
         .map(|t| match &t.data {
@@ -24,18 +22,21 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, room:
             Data::Log(_) => None,
         })
         .collect();
-    let wide: i32 = inputs.iter().map(|t| t.high.max(0)).sum::<i32>().max(high);
-    match linear {
-        Some(tables) if low > -T::LIMIT && wide < T::LIMIT => {
+    match (linear, bounds.linear) {
+        (Some(tables), Some(out_bounds)) => {
             let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
             products(shape, &tables, fold, &mut out.items);
-            let low = inputs.iter().map(|t| t.low).sum();
-            if low < -T::LIMIT / 8 || high > T::LIMIT / 8 {
-                return Ok(Scaled::linear(out, exponent));
+            if out_bounds.are_far::<T>() {
+                return Ok(Scaled::linear(out, bounds.exponent));
             }
-            Ok(Scaled { data: Data::Linear(out), exponent, low, high })
+            Ok(Scaled {
+                data: Data::Linear(out),
+                exponent: bounds.exponent,
+                low: out_bounds.low,
+                high: out_bounds.high,
+            })
         }
-        _ => logarithmic(shape, inputs, fold, exponent, room),
+        _ => logarithmic(shape, inputs, fold, bounds.exponent, room),
     }
 }
 

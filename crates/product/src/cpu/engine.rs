@@ -1,13 +1,17 @@
 //! The executor: a plan's joins forward, then a traceback, samples or the backward sweep.
 
 use super::contract::contract;
+use super::copies::{self, Copies, There};
 use super::gather::Picked;
 use super::held::Room;
 use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
+use crate::plan::places::Places;
 use crate::plan::{Pass, Plan, Scalar, Source, Table};
+use crate::remote::Remote;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use zipfold_core::{Blame, Budget, Random, Reservation, Result};
 
 /// A plan with its tables.
@@ -19,13 +23,23 @@ pub struct Engine<'a> {
     pass: Pass,
     room: Room,
     entries: Entries,
+    remote: Option<Beside<'a>>,
+}
+
+/// A device beside the host, and the joins that run there.
+#[derive(Debug)]
+struct Beside<'a> {
+    device: &'a dyn Remote,
+    places: &'a Places,
+    /// Whether it failed: from then on the host does all.
+    lost: AtomicBool,
 }
 
 /// The tables of one slice after the forward pass.
 #[derive(Debug)]
 pub struct Forward<T: Real> {
     /// By node; gone where the pass does not keep them.
-    pub tables: Vec<Option<Scaled<T>>>,
+    pub tables: Vec<Copies<T>>,
     /// Domain sizes with sliced variables set to 1.
     cards: Vec<usize>,
 }
@@ -36,7 +50,25 @@ pub type Marginals = Vec<Vec<Scalar>>;
 impl<'a> Engine<'a> {
     /// An executor for `plan` over the tables it was made for.
     pub fn new(plan: &'a Plan, tables: &'a [Table], fold: Fold, pass: Pass, budget: &'a Budget) -> Self {
-        Engine { plan, tables, fold, pass, room: Room::new(budget), entries: Entries::Values }
+        Engine { plan, tables, fold, pass, room: Room::new(budget), entries: Entries::Values, remote: None }
+    }
+    /// The same with some of the joins on `device`.
+    pub fn beside(self, device: &'a dyn Remote, places: &'a Places) -> Self {
+        Engine { remote: Some(Beside { device, places, lost: AtomicBool::new(false) }), ..self }
+    }
+    /// The device, while it works.
+    fn device(&self) -> Option<&dyn Remote> {
+        self.remote.as_ref().filter(|r| !r.lost.load(Relaxed)).map(|r| r.device)
+    }
+    /// The device where the join of node `at` runs there.
+    fn device_of(&self, at: usize) -> Option<&dyn Remote> {
+        self.device().filter(|_| self.remote.as_ref().is_some_and(|r| r.places.remote[at]))
+    }
+    /// Goes on without the device: what began with it begins again.
+    ///
+    /// Returns whether there was one.
+    pub fn lose_device(&self) -> bool {
+        self.remote.as_ref().is_some_and(|r| !r.lost.swap(true, Relaxed))
     }
     /// The same over tables of natural logarithms.
     pub fn of_logs(self) -> Self {
@@ -63,40 +95,78 @@ impl<'a> Engine<'a> {
         let mut cards = self.plan.cards.clone();
         slice.iter().for_each(|(v, _)| cards[*v] = 1);
         let mut out: Forward<T> = Forward { tables: Vec::with_capacity(self.plan.nodes.len()), cards };
-        for node in &self.plan.nodes {
+        for (at, node) in self.plan.nodes.iter().enumerate() {
             let table = match &node.source {
-                Source::Input(at) => self.input(&self.tables[*at], &node.scope, slice)?,
+                Source::Input(at) => Copies::here(self.input(&self.tables[*at], &node.scope, slice)?),
                 Source::Join(inputs) => {
                     let shape =
                         self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
-                    let table = self.join(&shape, inputs, &mut out.tables)?;
+                    let table = self.join(self.device_of(at), &shape, inputs, &mut out.tables)?;
                     if self.pass == Pass::Forward {
-                        inputs.iter().for_each(|n| out.tables[*n] = None);
+                        inputs.iter().for_each(|n| out.tables[*n] = Copies::NONE);
                     }
                     table
                 }
             };
-            out.tables.push(Some(table));
+            out.tables.push(table);
         }
+        // A traceback reads all tables on the host, and every pass the roots.
+        let all = self.pass == Pass::Trace;
+        let wanted = (0..out.tables.len()).filter(|n| all || self.plan.roots.contains(n));
+        wanted.collect::<Vec<_>>().into_iter().try_for_each(|n| out.tables[n].bring(self.device(), &self.room))?;
         Ok(out)
     }
-    /// Joins tables; where the budget has no room for copies of their logarithms, they become logarithms themselves.
-    fn join<T: Real>(&self, shape: &Shape, inputs: &[usize], all: &mut [Option<Scaled<T>>]) -> Result<Scaled<T>> {
-        let refs = |all: &[Option<Scaled<T>>]| -> Result<Scaled<T>> {
-            let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| all[*n].as_ref()).collect();
+    /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget has no room for copies of
+    /// logarithms, the tables become logarithms themselves.
+    fn join<T: Real>(
+        &self,
+        device: Option<&dyn Remote>,
+        shape: &Shape,
+        inputs: &[usize],
+        all: &mut [Copies<T>],
+    ) -> Result<Copies<T>> {
+        if let Some(device) = device {
+            match self.join_there(device, shape, inputs, all) {
+                Ok(Some(there)) => return Ok(Copies { here: None, there: Some(there) }),
+                Ok(None) => {}
+                Err(e) if e.blame() == Blame::Resource => {}
+                Err(e) => return Err(e),
+            }
+        }
+        for n in inputs {
+            all[*n].bring(self.device(), &self.room)?;
+        }
+        let refs = |all: &[Copies<T>]| -> Result<Scaled<T>> {
+            let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| all[*n].here.as_ref()).collect();
             contract(shape, &tables, self.fold, &self.room)
         };
-        match refs(all) {
+        let table = match refs(all) {
             Err(e) if e.blame() == Blame::Resource => {
                 for n in inputs {
-                    if let Some(table) = all[*n].take() {
-                        all[*n] = Some(table.in_logs(&self.room)?);
+                    if let Some(table) = all[*n].here.take() {
+                        all[*n] = Copies::here(table.in_logs(&self.room)?);
                     }
                 }
                 refs(all)
             }
             other => other,
+        };
+        Ok(Copies::here(table?))
+    }
+    fn join_there<T: Real>(
+        &self,
+        device: &dyn Remote,
+        shape: &Shape,
+        inputs: &[usize],
+        all: &mut [Copies<T>],
+    ) -> Result<Option<There>> {
+        for n in inputs {
+            if !all[*n].send(device)? {
+                return Ok(None);
+            }
         }
+        let tables: Vec<&There> = inputs.iter().filter_map(|n| all[*n].there.as_ref()).collect();
+        copies::contract::<T>(shape, &tables, self.fold, device)
     }
     fn shape<'s>(&self, scopes: impl Iterator<Item = &'s [usize]>, out: &[usize], cards: &[usize]) -> Shape {
         Shape::new(&scopes.collect::<Vec<_>>(), out, &self.plan.rank, cards)
@@ -117,7 +187,7 @@ impl<'a> Engine<'a> {
     /// The product of all roots that hold no variable.
     pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {
         let roots = self.plan.roots.iter().filter(|r| self.plan.nodes[**r].scope.is_empty());
-        roots.filter_map(|r| forward.tables[*r].as_ref()).fold(Scalar::ONE, |z, t| z.times(t.scalar(0)))
+        roots.filter_map(|r| forward.tables[*r].here.as_ref()).fold(Scalar::ONE, |z, t| z.times(t.scalar(0)))
     }
     /// The table over the kept variables, in the global order, with those variables.
     ///
@@ -129,7 +199,7 @@ impl<'a> Engine<'a> {
         let mut scope: Vec<usize> = roots.iter().flat_map(|r| self.plan.nodes[*r].scope.iter().copied()).collect();
         scope.sort_by_key(|v| self.plan.rank[*v]);
         let total = self.total(forward);
-        let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].as_ref()).collect();
+        let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].here.as_ref()).collect();
         let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
         let _room = self.room.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
         let strides: Vec<Vec<usize>> =
@@ -182,7 +252,7 @@ impl<'a> Engine<'a> {
     fn step<'f, T: Real>(&'f self, forward: &'f Forward<T>, inputs: &[usize], summed: &'f [usize]) -> Step<'f, T> {
         let many: usize = summed.iter().map(|v| forward.cards[*v]).product();
         let weigh = |n: &usize| {
-            let table = forward.tables[*n].as_ref()?;
+            let table = forward.tables[*n].here.as_ref()?;
             let scope = &self.plan.nodes[*n].scope;
             let all = self.strides(scope, scope, &forward.cards);
             let given = scope.iter().copied().zip(all).filter(|(v, _)| !summed.contains(v) && forward.cards[*v] > 1);
@@ -203,30 +273,30 @@ impl<'a> Engine<'a> {
         marginals: &mut Marginals,
     ) -> Result<()> {
         let totals: Vec<Scalar> =
-            self.plan.roots.iter().filter_map(|r| forward.tables[*r].as_ref()).map(|t| t.scalar(0)).collect();
+            self.plan.roots.iter().filter_map(|r| forward.tables[*r].here.as_ref()).map(|t| t.scalar(0)).collect();
         let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
-        let mut gradients: Vec<Option<Scaled<T>>> = self.plan.nodes.iter().map(|_| None).collect();
+        let mut gradients: Vec<Copies<T>> = self.plan.nodes.iter().map(|_| Copies::NONE).collect();
         for (r, own) in self.plan.roots.iter().zip(&totals) {
             let rest = Scalar { mantissa: all.mantissa / own.mantissa, exponent: all.exponent - own.exponent };
             let mut one = Scaled::of(&[rest.mantissa], &self.room)?;
             one.exponent += rest.exponent;
-            gradients[*r] = Some(one);
+            gradients[*r] = Copies::here(one);
         }
         for at in (0..self.plan.nodes.len()).rev() {
             let Source::Join(inputs) = &self.plan.nodes[at].source else { continue };
             let wanted: Vec<usize> = inputs.iter().copied().filter(|n| self.plan.sweep.gradient[*n]).collect();
             for n in wanted {
-                gradients[n] = Some(self.gradient(&forward, gradients[at].as_ref(), at, inputs, n)?);
+                gradients[n] = self.gradient(&mut forward, &mut gradients[at], at, inputs, n)?;
             }
             for (n, vars) in &self.plan.sweep.readouts[at] {
-                self.read(&forward, *n, gradients[*n].as_ref(), vars, marginals)?;
+                self.read(&mut forward, *n, &mut gradients[*n], vars, marginals)?;
             }
-            gradients[at] = None;
-            forward.tables[at] = None;
+            gradients[at] = Copies::NONE;
+            forward.tables[at] = Copies::NONE;
             for n in inputs {
                 if !self.plan.sweep.gradient[*n] || matches!(self.plan.nodes[*n].source, Source::Input(_)) {
-                    gradients[*n] = None;
-                    forward.tables[*n] = None;
+                    gradients[*n] = Copies::NONE;
+                    forward.tables[*n] = Copies::NONE;
                 }
             }
         }
@@ -235,48 +305,56 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
+    /// The gradient of the table of node `n`: that of the join `at` above it, times the other tables of that join.
     fn gradient<T: Real>(
         &self,
-        forward: &Forward<T>,
-        above: Option<&Scaled<T>>,
+        forward: &mut Forward<T>,
+        above: &mut Copies<T>,
         at: usize,
         inputs: &[usize],
         n: usize,
-    ) -> Result<Scaled<T>> {
-        let others = inputs.iter().copied().filter(|m| *m != n);
-        let scopes = others.clone().map(|m| &self.plan.nodes[m].scope[..]);
+    ) -> Result<Copies<T>> {
+        let others: Vec<usize> = inputs.iter().copied().filter(|m| *m != n).collect();
+        let scopes = others.iter().map(|m| &self.plan.nodes[*m].scope[..]);
         let shape = self.shape(
             std::iter::once(&self.plan.nodes[at].scope[..]).chain(scopes),
             &self.plan.nodes[n].scope,
             &forward.cards,
         );
-        let tables: Vec<&Scaled<T>> =
-            above.into_iter().chain(others.filter_map(|m| forward.tables[m].as_ref())).collect();
-        contract(&shape, &tables, self.fold, &self.room)
+        // The gradient stands with the tables for the time of the join, in the place of the table that it is for.
+        let own = std::mem::replace(&mut forward.tables[n], std::mem::replace(above, Copies::NONE));
+        let joined: Vec<usize> = std::iter::once(n).chain(others).collect();
+        let made = self.join(self.device_of(at), &shape, &joined, &mut forward.tables);
+        *above = std::mem::replace(&mut forward.tables[n], own);
+        made
     }
     /// Sums node table times gradient to each of `vars`.
     fn read<T: Real>(
         &self,
-        forward: &Forward<T>,
+        forward: &mut Forward<T>,
         n: usize,
-        gradient: Option<&Scaled<T>>,
+        gradient: &mut Copies<T>,
         vars: &[usize],
         marginals: &mut Marginals,
     ) -> Result<()> {
-        let (Some(table), Some(gradient)) = (&forward.tables[n], gradient) else { return Ok(()) };
         let scope = &self.plan.nodes[n].scope[..];
         let free: Vec<usize> = vars.iter().copied().filter(|v| forward.cards[*v] > 1).collect();
         let mut sorted = free.clone();
         sorted.sort_by_key(|v| self.plan.rank[*v]);
-        let joint = contract(
-            &self.shape([scope, scope].into_iter(), &sorted, &forward.cards),
-            &[table, gradient],
-            self.fold,
-            &self.room,
-        )?;
+        let shape = self.shape([scope, scope].into_iter(), &sorted, &forward.cards);
+        let mut pair =
+            [std::mem::replace(&mut forward.tables[n], Copies::NONE), std::mem::replace(gradient, Copies::NONE)];
+        // Where either lies on the device only, what is read off there is smaller than what would come home.
+        let device = self.device().filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
+        let joint = self.join(device, &shape, &[0, 1], &mut pair);
+        let [table, above] = pair;
+        (forward.tables[n], *gradient) = (table, above);
+        let mut joint = joint?;
+        joint.bring(self.device(), &self.room)?;
+        let Some(joint) = &joint.here else { return Ok(()) };
         for v in free {
             let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
-            let one = contract(&shape, &[&joint], self.fold, &self.room)?;
+            let one = contract(&shape, &[joint], self.fold, &self.room)?;
             marginals[v].iter_mut().enumerate().for_each(|(s, m)| *m = m.plus(one.scalar(s)));
         }
         Ok(())

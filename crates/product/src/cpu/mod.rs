@@ -1,7 +1,9 @@
 //! Execution of sum-product plans: matrix and bucket kernels over scaled tables, forward and backward.
 
+mod bounds;
 pub mod bucket;
 pub mod contract;
+pub mod copies;
 pub mod direct;
 pub mod engine;
 pub mod gather;

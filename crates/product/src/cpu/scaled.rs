@@ -1,5 +1,6 @@
 //! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the speed of the linear one.
 
+use super::bounds::Ends;
 use super::gather::Picked;
 use super::held::{Held, Room};
 use super::real::Real;
@@ -148,6 +149,10 @@ impl<T: Real> Scaled<T> {
         self.low -= middle;
         self.high -= middle;
     }
+    /// What is known of its mantissas.
+    pub(super) fn bounds(&self) -> Ends {
+        Ends { exponent: self.exponent, low: self.low, high: self.high }
+    }
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -230,7 +235,11 @@ pub(super) fn log_range(logs: &[f64]) -> (f64, f64) {
 
 /// Exponents of the smallest and one above the largest nonzero value.
 fn range<T: Real>(values: &[T]) -> (i32, i32) {
-    let (low, high) = slices::shared_ends(values, T::ZERO);
+    exponents(slices::shared_ends(values, T::ZERO))
+}
+
+/// Exponents of the least and one above the greatest number above zero.
+pub(super) fn exponents((low, high): (f64, f64)) -> (i32, i32) {
     if high == 0.0 { (0, 0) } else { (exponent(low), exponent(high) + 1) }
 }
 

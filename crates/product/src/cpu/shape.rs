@@ -1,10 +1,12 @@
 //! The geometry of one contraction: every variable as a digit of a mixed-radix counter, with its stride in each table.
 
+use crate::plan::cache::Bucket;
+
 /// Most tables that one contraction takes (a gradient takes the result's gradient and all other inputs).
 pub const MOST_INPUTS: usize = 8;
 
 /// One variable, or several that lie side by side in every table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digit {
     /// Number of values.
     pub card: usize,
@@ -17,7 +19,7 @@ pub struct Digit {
 }
 
 /// A contraction: its digits in the global order (slowest first), those of one value left out, neighbours merged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The digits.
     pub digits: Vec<Digit>,
@@ -56,6 +58,22 @@ impl Shape {
             d.summed = false;
         });
         Shape { digits: merge(digits), inputs: scopes.len(), out_len }
+    }
+    /// Digits of the result, slowest first.
+    pub fn kept(&self) -> impl Iterator<Item = &Digit> {
+        self.digits.iter().filter(|d| !d.summed)
+    }
+    /// What the model of a cache needs to know.
+    pub fn bucket(&self) -> Bucket {
+        let summed = |held: &dyn Fn(&Digit) -> bool| -> usize {
+            self.digits.iter().filter(|d| d.summed && held(d)).map(|d| d.card).product()
+        };
+        let function = |i: usize| (self.kept().map(|d| d.strides[i] > 0).collect(), summed(&|d| d.strides[i] > 0));
+        Bucket {
+            out: self.kept().map(|d| d.card).collect(),
+            summed: summed(&|_| true),
+            functions: (0..self.inputs).map(function).collect(),
+        }
     }
     /// Configurations visited, as f64.
     pub fn visits(&self) -> f64 {

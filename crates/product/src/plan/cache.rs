@@ -37,10 +37,10 @@ impl Traffic {
 }
 
 impl Bucket {
-    fn written(&self) -> f64 {
+    pub(super) fn written(&self) -> f64 {
         self.out.iter().map(|c| *c as f64).product()
     }
-    fn operations(&self) -> f64 {
+    pub(super) fn operations(&self) -> f64 {
         // The paper counts N m - 1 for an entry: N (m - 1) products and N - 1 sums.
         self.written() * (self.summed as f64 * self.functions.len() as f64 - 1.0)
     }
@@ -61,7 +61,7 @@ impl Bucket {
         (0..self.out.len()).find(fits).unwrap_or(self.out.len())
     }
     /// Entries of a function that belong to the variables beyond the first `outer`.
-    fn segment(&self, (holds, summed): &(Vec<bool>, usize), outer: usize) -> f64 {
+    pub(super) fn segment(&self, (holds, summed): &(Vec<bool>, usize), outer: usize) -> f64 {
         let own = self.out.iter().zip(holds).skip(outer).filter(|(_, h)| **h).map(|(c, _)| *c as f64);
         own.product::<f64>() * *summed as f64
     }

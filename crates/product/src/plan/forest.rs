@@ -20,6 +20,13 @@ pub struct Node {
     pub summed: Vec<usize>,
 }
 
+impl Node {
+    /// Whether it is made from other nodes.
+    pub fn is_join(&self) -> bool {
+        matches!(self.source, Source::Join(_))
+    }
+}
+
 /// Nodes, of which the active ones are still to be joined.
 #[derive(Clone, Debug)]
 pub struct Forest {

@@ -13,6 +13,8 @@ pub mod greedy;
 pub mod groups;
 pub mod joins;
 pub mod local;
+pub mod paged;
+pub mod places;
 pub mod planner;
 pub mod reduce;
 pub mod reduced;

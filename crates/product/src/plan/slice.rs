@@ -119,14 +119,14 @@ pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
 }
 
 /// Whether the order of each node's result is free: kept variables only.
-fn free(plan: &Plan) -> Vec<bool> {
+pub(super) fn free(plan: &Plan) -> Vec<bool> {
     let mut out = vec![false; plan.nodes.len()];
     plan.roots.iter().for_each(|r| out[*r] = !plan.nodes[*r].scope.is_empty());
     out
 }
 
 /// Contractions of the backward sweep at one join.
-fn gradients(plan: &Plan, at: usize) -> f64 {
+pub(super) fn gradients(plan: &Plan, at: usize) -> f64 {
     match &plan.nodes[at].source {
         Source::Join(inputs) if !plan.sweep.gradient.is_empty() => {
             inputs.iter().filter(|n| plan.sweep.gradient[**n]).count() as f64

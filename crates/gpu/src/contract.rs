@@ -1,0 +1,563 @@
+//! Contractions of a network's tables on a device: two tables by tiles in registers, any number of them entry by entry.
+//!
+//! The kernels take sizes and strides as arguments, so that a few of them serve all shapes: a network has hundreds of shapes, and
+//! a compiler takes longer for one than the device takes for the contraction.
+
+use crate::emit::{fill, header, type_name};
+use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use zipfold_core::{Blame, Error, Precision, Result};
+use zipfold_plan::device::{Facts, Runtime};
+use zipfold_product::cpu::Fold;
+use zipfold_product::cpu::shape::{Digit, Shape, offsets};
+use zipfold_product::plan::places::Link;
+use zipfold_product::remote::{Items, ItemsMut, Numbers, Remote};
+
+/// A tile of rows and columns, and how threads share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Tile {
+    rows: usize,
+    columns: usize,
+    /// Rows of one thread.
+    tall: usize,
+    /// Columns of one thread.
+    wide: usize,
+    /// Values of the folded index that are fetched at a time.
+    step: usize,
+}
+
+impl Tile {
+    fn threads(self) -> usize {
+        self.rows * self.columns / (self.tall * self.wide)
+    }
+    /// The share of the peak that a thread's operands leave: each pair of fragments is read from shared memory.
+    fn share(self) -> f64 {
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let operations = tall * wide;
+        0.9 * operations / (operations + 2.0 * (tall / 4.0 + wide))
+    }
+}
+
+/// The tiles, for single and for double precision.
+const TILES: [[Tile; 3]; 2] = [
+    [
+        Tile { rows: 128, columns: 128, tall: 8, wide: 8, step: 8 },
+        Tile { rows: 64, columns: 64, tall: 4, wide: 4, step: 8 },
+        Tile { rows: 16, columns: 256, tall: 4, wide: 4, step: 16 },
+    ],
+    [
+        Tile { rows: 64, columns: 128, tall: 8, wide: 4, step: 8 },
+        Tile { rows: 64, columns: 64, tall: 4, wide: 4, step: 8 },
+        Tile { rows: 16, columns: 128, tall: 4, wide: 2, step: 16 },
+    ],
+];
+
+/// What a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Code {
+    /// Tiles; whether the entries of each table lie along the folded index.
+    Tiles {
+        tile: Tile,
+        along: [bool; 2],
+        max: bool,
+        wide: bool,
+    },
+    /// Entry by entry, so many tables.
+    Visit {
+        tables: usize,
+        max: bool,
+        wide: bool,
+    },
+    Parts {
+        max: bool,
+    },
+    Ends,
+    Scale,
+}
+
+/// A contraction that was set out.
+struct Ready {
+    code: Code,
+    grid: Grid,
+    /// Parts of the folded index, each with a result of its own.
+    parts: usize,
+    out_len: usize,
+    /// Whether the second table is the one with the rows.
+    swapped: bool,
+    sizes: Memory,
+    depth: Memory,
+}
+
+/// Memory that waits to be used again, by bytes.
+type Pool = Arc<Mutex<HashMap<usize, Vec<Memory>>>>;
+
+/// Numbers on the device.
+struct Block {
+    memory: Option<Memory>,
+    len: usize,
+    pool: Pool,
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            pool.entry(memory.bytes()).or_default().push(memory);
+        }
+    }
+}
+
+/// A device that contracts.
+pub struct Contractor {
+    device: Device,
+    precision: Precision,
+    kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
+    ready: Mutex<HashMap<(Shape, bool), Arc<Ready>>>,
+    pool: Pool,
+}
+
+impl std::fmt::Debug for Contractor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Contractor({})", self.device.facts.id())
+    }
+}
+
+/// Threads of the kernels without tiles.
+const THREADS: usize = 256;
+/// Configurations of the folded index that one part has at least.
+const PART: usize = 64;
+/// Most parts of a folded index.
+const PARTS: usize = 256;
+/// Thread blocks for each multiprocessor, so that none waits.
+const WAVES: usize = 4;
+
+impl Contractor {
+    /// Contractions of numbers of one type on `device`.
+    ///
+    /// # Errors
+    /// `Device` where it has no such numbers.
+    pub fn new(device: Device, precision: Precision) -> Result<Self> {
+        if precision == Precision::F64 && !device.facts.double {
+            let e = Error::device(format!("{} has no double precision", device.facts.id()));
+            return Err(e.remedy(zipfold_core::Opt::Precision.to("f32")));
+        }
+        Ok(Contractor { device, precision, kernels: Mutex::default(), ready: Mutex::default(), pool: Pool::default() })
+    }
+    /// The device.
+    pub fn facts(&self) -> &Facts {
+        &self.device.facts
+    }
+    /// Waits for all work.
+    ///
+    /// # Errors
+    /// `Device` when some of it failed.
+    pub fn finish(&self) -> Result<()> {
+        self.device.finish()
+    }
+    /// What the planner needs to know of a device.
+    pub fn link(facts: &Facts, precision: Precision) -> Link {
+        // Of a vector unit for each multiprocessor: 128 lanes in single precision, half as many in double, on the chips for computing.
+        let lanes = if precision == Precision::F32 { 128.0 } else { 64.0 };
+        let peak = 2.0 * lanes * facts.units as f64 * facts.clock;
+        match facts.host {
+            true => Link { operations: 2e9, memory: 2e9, link: 5e9, start: 1e-4, entry: bytes(precision) as f64 },
+            false => {
+                Link { operations: 0.6 * peak, memory: 2.5e12, link: 2e10, start: 2e-5, entry: bytes(precision) as f64 }
+            }
+        }
+    }
+    fn kernel(&self, code: Code) -> Result<Arc<Kernel>> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&code) {
+            return Ok(kernel.clone());
+        }
+        let source = code.source(self.precision, self.device.facts.runtime);
+        let mut made = self.device.compile(&source, &[code.name()])?;
+        let kernel = Arc::new(made.pop().ok_or_else(|| Error::internal("a program without kernel"))?);
+        kernels.insert(code, kernel.clone());
+        Ok(kernel)
+    }
+    fn block(&self, len: usize) -> Result<Block> {
+        let size = (len * bytes(self.precision)).max(16);
+        let again = self.pool.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&size).and_then(Vec::pop);
+        let memory = match again {
+            Some(memory) => memory,
+            None => match self.device.allocate(size) {
+                Err(e) if e.blame() == Blame::Resource => {
+                    self.pool.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    self.device.allocate(size)?
+                }
+                other => other?,
+            },
+        };
+        Ok(Block { memory: Some(memory), len, pool: self.pool.clone() })
+    }
+    fn blocks(&self, len: usize) -> u32 {
+        len.div_ceil(THREADS).clamp(1, 8 * self.device.facts.units) as u32
+    }
+    fn ready(&self, shape: &Shape, max: bool) -> Result<Arc<Ready>> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (shape.clone(), max);
+        if let Some(found) = ready.get(&key) {
+            return Ok(found.clone());
+        }
+        let made = Arc::new(set_out(shape, max, self.precision, &self.device)?);
+        ready.insert(key, made.clone());
+        Ok(made)
+    }
+    fn run(&self, ready: &Ready, inputs: &[&Block]) -> Result<Block> {
+        let out = self.block(ready.out_len)?;
+        let parts = if ready.parts > 1 { Some(self.block(ready.out_len * ready.parts)?) } else { None };
+        let to = parts.as_ref().unwrap_or(&out);
+        let mut order: Vec<&Block> = inputs.to_vec();
+        if ready.swapped {
+            order.reverse();
+        }
+        let mut args: Vec<Arg<'_>> = order.into_iter().map(Block::arg).collect::<Result<_>>()?;
+        args.extend([to.arg()?, Arg::Memory(&ready.sizes), Arg::Memory(&ready.depth)]);
+        self.device.launch(&*self.kernel(ready.code)?, ready.grid, &args)?;
+        if let Some(parts) = &parts {
+            let kernel = self.kernel(Code::Parts { max: ready.code.max() })?;
+            let grid = Grid { x: self.blocks(ready.out_len), y: 1, threads: THREADS as u32 };
+            let numbers = [Arg::F64(ready.parts as f64), Arg::F64(ready.out_len as f64)];
+            self.device.launch(&kernel, grid, &[parts.arg()?, out.arg()?, numbers[0], numbers[1]])?;
+        }
+        Ok(out)
+    }
+}
+
+impl Block {
+    fn arg(&self) -> Result<Arg<'_>> {
+        self.memory.as_ref().map(Arg::Memory).ok_or_else(|| Error::internal("a block without memory"))
+    }
+    fn memory(&self) -> Result<&Memory> {
+        self.memory.as_ref().ok_or_else(|| Error::internal("a block without memory"))
+    }
+}
+
+fn own(numbers: &Numbers) -> Result<&Block> {
+    numbers.downcast_ref::<Block>().ok_or_else(|| Error::internal("numbers of another device"))
+}
+
+impl Remote for Contractor {
+    fn send(&self, items: Items<'_>) -> Result<Numbers> {
+        let len = match items {
+            Items::F32(x) => x.len(),
+            Items::F64(x) => x.len(),
+        };
+        let block = self.block(len)?;
+        match items {
+            Items::F32(x) => self.device.write(block.memory()?, crate::runtime::as_bytes(x))?,
+            Items::F64(x) => self.device.write(block.memory()?, crate::runtime::as_bytes(x))?,
+        }
+        Ok(Box::new(block))
+    }
+    fn bring(&self, numbers: &Numbers, to: ItemsMut<'_>) -> Result<()> {
+        let block = own(numbers)?;
+        match to {
+            ItemsMut::F32(to) => self.device.read(block.memory()?, to),
+            ItemsMut::F64(to) => self.device.read(block.memory()?, to),
+        }
+    }
+    fn contract(&self, shape: &Shape, inputs: &[&Numbers], fold: Fold) -> Result<Numbers> {
+        let blocks: Vec<&Block> = inputs.iter().map(|n| own(n)).collect::<Result<_>>()?;
+        let ready = self.ready(shape, fold == Fold::Max)?;
+        Ok(Box::new(self.run(&ready, &blocks)?))
+    }
+    fn ends(&self, numbers: &Numbers) -> Result<(f64, f64)> {
+        let block = own(numbers)?;
+        let groups = self.blocks(block.len);
+        let out = self.block(2 * groups as usize)?;
+        let grid = Grid { x: groups, y: 1, threads: THREADS as u32 };
+        self.device.launch(
+            &*self.kernel(Code::Ends)?,
+            grid,
+            &[block.arg()?, out.arg()?, Arg::F64(block.len as f64)],
+        )?;
+        let ends = |pairs: Vec<f64>| {
+            pairs.chunks(2).fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p[0]), high.max(p[1])))
+        };
+        Ok(match self.precision {
+            Precision::F32 => ends(self.fetch::<f32>(&out)?.into_iter().map(f64::from).collect()),
+            Precision::F64 => ends(self.fetch::<f64>(&out)?),
+        })
+    }
+    fn scale(&self, numbers: &Numbers, factor: f64) -> Result<()> {
+        let block = own(numbers)?;
+        let grid = Grid { x: self.blocks(block.len), y: 1, threads: THREADS as u32 };
+        let args = [block.arg()?, Arg::F64(factor), Arg::F64(block.len as f64)];
+        self.device.launch(&*self.kernel(Code::Scale)?, grid, &args)
+    }
+}
+
+impl Contractor {
+    fn fetch<T: Plain + Default>(&self, block: &Block) -> Result<Vec<T>> {
+        let mut items = vec![T::default(); block.len];
+        self.device.read(block.memory()?, &mut items)?;
+        Ok(items)
+    }
+}
+
+fn bytes(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    }
+}
+
+/// Offsets beyond 32 bits.
+fn is_wide(shape: &Shape, parts: usize) -> bool {
+    let table = |f: usize| shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
+    let largest = (0..shape.inputs).map(table).max().unwrap_or(0).max(shape.out_len * parts);
+    largest >= 1 << 31
+}
+
+/// The kernel for `shape` that is predicted to take the least time, with its arguments on the device.
+fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> Result<Ready> {
+    let units = device.facts.units;
+    let kept: Vec<&Digit> = shape.kept().collect();
+    let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
+    let depth: usize = summed.iter().map(|d| d.card).product();
+    let visited = shape.visits() * shape.inputs as f64;
+    let entry = visited + 24.0 * kept.len() as f64 * shape.out_len as f64;
+    let roles = Roles::of(shape);
+    let tiled = roles.as_ref().and_then(|roles| {
+        let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
+        let tiles = TILES[usize::from(precision == Precision::F64)];
+        let best = tiles.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        // A visit takes a load of every table for each operation of a tile, and at least eight times as long.
+        (cost(&best) < 8.0 * entry).then_some(best)
+    });
+    match (roles, tiled) {
+        (Some(roles), Some(tile)) => roles.set_out(shape, tile, max, (&summed, depth), device),
+        _ => {
+            let blocks = shape.out_len.div_ceil(THREADS);
+            let parts = parts(blocks, depth, PART, units);
+            let wide = is_wide(shape, parts);
+            let mut sizes = vec![shape.out_len, depth, depth.div_ceil(parts), kept.len()];
+            for digit in kept.iter().rev() {
+                sizes.push(digit.card);
+                sizes.extend(&digit.strides[..shape.inputs]);
+            }
+            let lists: Vec<Vec<usize>> = (0..shape.inputs).map(|f| list(&summed, f)).collect();
+            let depths: Vec<usize> = (0..depth).flat_map(|k| lists.iter().map(move |l| l[k])).collect();
+            Ok(Ready {
+                code: Code::Visit { tables: shape.inputs, max, wide },
+                grid: Grid { x: groups(blocks)?, y: parts as u32, threads: THREADS as u32 },
+                parts,
+                out_len: shape.out_len,
+                swapped: false,
+                sizes: numbers(device, &sizes, wide)?,
+                depth: numbers(device, &depths, wide)?,
+            })
+        }
+    }
+}
+
+fn groups(blocks: usize) -> Result<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|g| *g <= i32::MAX as u32)
+        .ok_or_else(|| Error::resource("more entries than one launch has thread blocks for"))
+}
+
+/// Parts of a folded index of `depth`, so that all multiprocessors have work.
+fn parts(groups: usize, depth: usize, least: usize, units: usize) -> usize {
+    let wanted = (WAVES * units).div_ceil(groups.max(1));
+    let parts = wanted.min(depth / least).clamp(1, PARTS);
+    // No part is empty.
+    depth.div_ceil(depth.div_ceil(parts))
+}
+
+/// Offsets in table `f` of all configurations of digits.
+fn list(digits: &[&Digit], f: usize) -> Vec<usize> {
+    offsets(&digits.iter().map(|d| (d.card, d.strides[f])).collect::<Vec<_>>())
+}
+
+/// Numbers as offsets of the kernel.
+fn numbers(device: &Device, all: &[usize], wide: bool) -> Result<Memory> {
+    if wide {
+        return device.upload(&all.iter().map(|n| *n as u64).collect::<Vec<u64>>());
+    }
+    device.upload(&all.iter().map(|n| *n as u32).collect::<Vec<u32>>())
+}
+
+/// The digits of two tables by what they are in a product of matrices.
+struct Roles<'s> {
+    /// Whether the second table is the one with the rows.
+    swapped: bool,
+    rows: Vec<&'s Digit>,
+    columns: Vec<&'s Digit>,
+    batch: Vec<&'s Digit>,
+    /// By table, in the order of the kernel: whether its entries lie along the folded index.
+    along: [bool; 2],
+}
+
+impl<'s> Roles<'s> {
+    /// Roles for a shape of two tables with the same folded variables.
+    fn of(shape: &'s Shape) -> Option<Self> {
+        let depth: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
+        if shape.inputs != 2 || depth.is_empty() || depth.iter().any(|d| d.strides[0] == 0 || d.strides[1] == 0) {
+            return None;
+        }
+        if shape.kept().any(|d| d.strides[0] == 0 && d.strides[1] == 0) {
+            return None;
+        }
+        // The fastest digit of the result that only one table has runs along the threads.
+        let single = |d: &&Digit| d.strides[0] == 0 || d.strides[1] == 0;
+        let swapped = shape.kept().filter(single).last().is_some_and(|d| d.strides[0] > 0);
+        let (a, b) = if swapped { (1, 0) } else { (0, 1) };
+        let all = |of: &dyn Fn(&Digit) -> bool| shape.kept().filter(|d| of(d)).collect::<Vec<&Digit>>();
+        let (rows, columns) = (all(&|d| d.strides[b] == 0), all(&|d| d.strides[a] == 0));
+        let nearest = |digits: &[&Digit], f: usize| digits.iter().map(|d| d.strides[f]).min().unwrap_or(usize::MAX);
+        let along = [nearest(&depth, a) < nearest(&rows, a), nearest(&depth, b) < nearest(&columns, b)];
+        Some(Roles { swapped, batch: all(&|d| d.strides[0] > 0 && d.strides[1] > 0), rows, columns, along })
+    }
+    fn sizes(&self) -> [usize; 3] {
+        [&self.rows, &self.columns, &self.batch].map(|digits| digits.iter().map(|d| d.card).product())
+    }
+    /// Operations with the edges of tiles.
+    fn padded(&self, tile: Tile, depth: usize) -> f64 {
+        let [rows, columns, batch] = self.sizes();
+        let whole = |n: usize, of: usize| n.next_multiple_of(of) as f64;
+        whole(rows, tile.rows) * whole(columns, tile.columns) * batch as f64 * whole(depth, tile.step)
+    }
+    fn set_out(
+        &self,
+        shape: &Shape,
+        tile: Tile,
+        max: bool,
+        (summed, depth): (&[&Digit], usize),
+        device: &Device,
+    ) -> Result<Ready> {
+        let [rows, columns, batch] = self.sizes();
+        let tiles = rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * batch;
+        let parts = parts(tiles, depth, PART.max(8 * tile.step), device.facts.units);
+        let wide = is_wide(shape, parts);
+        let (a, b) = if self.swapped { (1, 0) } else { (0, 1) };
+        let linear = summed.len() == 1;
+        let strides = if linear { [summed[0].strides[a], summed[0].strides[b]] } else { [0, 0] };
+        let counts = [self.rows.len(), self.columns.len(), self.batch.len()];
+        let mut sizes = vec![rows, columns, depth, depth.div_ceil(parts)];
+        sizes.extend(counts);
+        sizes.extend([shape.out_len, usize::from(linear), strides[0], strides[1]]);
+        self.rows.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[a], d.out]));
+        self.columns.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[b], d.out]));
+        self.batch.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[a], d.strides[b], d.out]));
+        let depths = match linear {
+            true => vec![0],
+            false => list(summed, a).into_iter().zip(list(summed, b)).flat_map(|(a, b)| [a, b]).collect(),
+        };
+        Ok(Ready {
+            code: Code::Tiles { tile, along: self.along, max, wide },
+            grid: Grid { x: groups(tiles)?, y: parts as u32, threads: tile.threads() as u32 },
+            parts,
+            out_len: shape.out_len,
+            swapped: self.swapped,
+            sizes: numbers(device, &sizes, wide)?,
+            depth: numbers(device, &depths, wide)?,
+        })
+    }
+}
+
+/// Every kernel for tables of up to six inputs: what it is, and its source.
+pub fn sources(precision: Precision, runtime: Runtime) -> Vec<(String, String)> {
+    let flags = [false, true];
+    let mut codes: Vec<Code> =
+        flags.into_iter().map(|max| Code::Parts { max }).chain([Code::Ends, Code::Scale]).collect();
+    for (max, wide) in flags.into_iter().flat_map(|max| flags.map(|wide| (max, wide))) {
+        codes.extend((1..=6).map(|tables| Code::Visit { tables, max, wide }));
+        for tile in TILES[usize::from(precision == Precision::F64)] {
+            let ways = flags.into_iter().flat_map(|a| flags.map(|b| [a, b]));
+            codes.extend(ways.map(|along| Code::Tiles { tile, along, max, wide }));
+        }
+    }
+    codes.into_iter().map(|code| (format!("{code:?} {precision:?}"), code.source(precision, runtime))).collect()
+}
+
+impl Code {
+    fn name(self) -> &'static str {
+        match self {
+            Code::Tiles { .. } => "zf_contract",
+            Code::Visit { .. } => "zf_visit",
+            Code::Parts { .. } => "zf_parts",
+            Code::Ends => "zf_ends",
+            Code::Scale => "zf_scale",
+        }
+    }
+    fn max(self) -> bool {
+        match self {
+            Code::Tiles { max, .. } | Code::Visit { max, .. } | Code::Parts { max } => max,
+            Code::Ends | Code::Scale => false,
+        }
+    }
+    /// The source of the kernel.
+    fn source(self, precision: Precision, runtime: Runtime) -> String {
+        let (fragment, mut places) = match self {
+            Code::Tiles { tile, along, max, wide } => {
+                (include_str!("kernels/contract.c"), tile.places(along, max, wide, precision))
+            }
+            Code::Visit { tables, max, wide } => (include_str!("kernels/visit.c"), visit(tables, max, wide, precision)),
+            Code::Parts { .. } | Code::Ends | Code::Scale => {
+                let fold = if self.max() { "more > total ? more : total" } else { "total + more" };
+                let infinity = if precision == Precision::F32 { "ZF_INF_F" } else { "ZF_INF_D" };
+                (include_str!("kernels/mantissas.c"), vec![("FOLD", fold.into()), ("INFINITY", infinity.into())])
+            }
+        };
+        places.push(("T", type_name(precision).into()));
+        header(runtime) + &fill(fragment, &places)
+    }
+}
+
+/// The places of a fragment, and what fills them.
+type Filling = Vec<(&'static str, String)>;
+
+/// The type of offsets.
+fn index(wide: bool) -> String {
+    if wide { "zf_u64" } else { "zf_u32" }.into()
+}
+
+impl Tile {
+    fn places(self, along: [bool; 2], max: bool, wide: bool, precision: Precision) -> Filling {
+        let fold = match max {
+            true => "total[i][j] > x[i] * y[j] ? total[i][j] : x[i] * y[j]",
+            false => "fma(x[i], y[j], total[i][j])",
+        };
+        // Rows that are read at a time: 16 bytes.
+        let quad = self.tall.min(16 / bytes(precision));
+        let numbers = [
+            ("THREADS", self.threads()),
+            ("ROWS", self.rows),
+            ("COLUMNS", self.columns),
+            ("TALL", self.tall),
+            ("WIDE", self.wide),
+            ("STEP", self.step),
+            ("QUAD", quad),
+            ("ROWS_APART", self.rows * quad / self.tall),
+            ("COLUMNS_APART", self.columns / self.wide),
+            ("FETCH_A", self.rows * self.step / self.threads()),
+            ("FETCH_B", self.columns * self.step / self.threads()),
+            ("A_ALONG_K", usize::from(along[0])),
+            ("B_ALONG_K", usize::from(along[1])),
+        ];
+        let numbers = numbers.into_iter().map(|(name, number)| (name, number.to_string()));
+        numbers.chain([("INDEX", index(wide)), ("FOLD", fold.into())]).collect()
+    }
+}
+
+fn visit(tables: usize, max: bool, wide: bool, precision: Precision) -> Filling {
+    let number = type_name(precision);
+    let each = |text: &dyn Fn(usize) -> String, between: &str| (0..tables).map(text).collect::<Vec<_>>().join(between);
+    let fold = if max { "total > product ? total : product" } else { "total + product" };
+    vec![
+        ("INDEX", index(wide)),
+        ("THREADS", THREADS.to_string()),
+        ("TABLES", tables.to_string()),
+        ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
+        ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
+        ("ADVANCE", each(&|f| format!("b{f} += value * digit[{}];", f + 1), " ")),
+        ("PRODUCT", each(&|f| format!("t{f}[b{f} + at[{f}]]"), " * ")),
+        ("FOLD", fold.into()),
+    ]
+}

@@ -1,0 +1,40 @@
+//! Contractions on a device beside the host: what the engine asks of one.
+
+use crate::cpu::Fold;
+pub use crate::cpu::real::{Items, ItemsMut};
+use crate::cpu::shape::Shape;
+use std::any::Any;
+use std::fmt::Debug;
+use zipfold_core::Result;
+
+/// The numbers of a table on a device, as the device keeps them.
+pub type Numbers = Box<dyn Any + Send + Sync>;
+
+/// A device that contracts tables of one type.
+pub trait Remote: Debug + Send + Sync {
+    /// Copies numbers to the device.
+    ///
+    /// # Errors
+    /// `Resource` when it has no room, `Device` when it fails.
+    fn send(&self, items: Items<'_>) -> Result<Numbers>;
+    /// Copies numbers back, as many as `to` has.
+    ///
+    /// # Errors
+    /// `Device` when it fails.
+    fn bring(&self, numbers: &Numbers, to: ItemsMut<'_>) -> Result<()>;
+    /// Folds the products of `inputs`, which are finite and not negative, as `shape` says.
+    ///
+    /// # Errors
+    /// `Resource` when it has no room, `Device` when it fails.
+    fn contract(&self, shape: &Shape, inputs: &[&Numbers], fold: Fold) -> Result<Numbers>;
+    /// The least and the greatest number above zero; (∞, 0) if none is.
+    ///
+    /// # Errors
+    /// `Device` when it fails.
+    fn ends(&self, numbers: &Numbers) -> Result<(f64, f64)>;
+    /// Multiplies all numbers.
+    ///
+    /// # Errors
+    /// `Device` when it fails.
+    fn scale(&self, numbers: &Numbers, factor: f64) -> Result<()>;
+}
