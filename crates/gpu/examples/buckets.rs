@@ -14,7 +14,7 @@ use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::Shape;
 use zipfold_product::plan::paged::{Knapsack, Paged, Unit};
-use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
+use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Source, Table, plan};
 use zipfold_product::remote::{Items, ItemsMut, Numbers, Remote};
 
 #[derive(serde::Deserialize)]
@@ -61,16 +61,8 @@ fn kept(line: &Line) -> Vec<usize> {
 }
 
 fn planned(line: &Line) -> Result<Plan> {
-    let reduced = Reduced {
-        cards: line.dom.clone(),
-        origin: Vec::new(),
-        states: Vec::new(),
-        settled: Vec::new(),
-        number: Vec::new(),
-        tables: line.scopes.iter().map(|s| Table { scope: s.clone(), values: Vec::new() }).collect(),
-        scale: Scalar::ONE,
-        impossible: false,
-    };
+    let reduced =
+        Reduced::of(&line.dom, line.scopes.iter().map(|s| Table { scope: s.clone(), values: Vec::new() }).collect());
     let options = Options {
         seed: 1,
         order_seconds: None,

@@ -7,7 +7,7 @@ use crate::emit::{fill, header, type_name};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use zipfold_core::{Blame, Error, Precision, Result};
+use zipfold_core::{Blame, Error, Opt, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
 use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::shape::{Digit, Shape, offsets};
@@ -129,6 +129,8 @@ const THREADS: usize = 256;
 const PART: usize = 64;
 /// Most parts of a folded index.
 const PARTS: usize = 256;
+/// Most places of configurations of a folded index, of all tables: the host makes the list.
+const LISTED: usize = 1 << 23;
 /// Thread blocks for each multiprocessor, so that none waits.
 const WAVES: usize = 4;
 
@@ -139,8 +141,7 @@ impl Contractor {
     /// `Device` where it has no such numbers.
     pub fn new(device: Device, precision: Precision) -> Result<Self> {
         if precision == Precision::F64 && !device.facts.double {
-            let e = Error::device(format!("{} has no double precision", device.facts.id()));
-            return Err(e.remedy(zipfold_core::Opt::Precision.to("f32")));
+            return Err(crate::engine::single_only(&device.facts).remedy(Opt::Precision.to("f32")));
         }
         Ok(Contractor { device, precision, kernels: Mutex::default(), ready: Mutex::default(), pool: Pool::default() })
     }
@@ -161,10 +162,14 @@ impl Contractor {
         let lanes = if precision == Precision::F32 { 128.0 } else { 64.0 };
         let peak = 2.0 * lanes * facts.units as f64 * facts.clock;
         match facts.host {
-            true => Link { operations: 2e9, memory: 2e9, link: 5e9, start: 1e-4, entry: bytes(precision) as f64 },
-            false => {
-                Link { operations: 0.6 * peak, memory: 2.5e12, link: 2e10, start: 2e-5, entry: bytes(precision) as f64 }
-            }
+            true => Link { operations: 2e9, memory: 2e9, link: 5e9, start: 1e-4, entry: precision.bytes() as f64 },
+            false => Link {
+                operations: 0.6 * peak,
+                memory: 2.5e12,
+                link: 2e10,
+                start: 2e-5,
+                entry: precision.bytes() as f64,
+            },
         }
     }
     fn kernel(&self, code: Code) -> Result<Arc<Kernel>> {
@@ -179,7 +184,7 @@ impl Contractor {
         Ok(kernel)
     }
     fn block(&self, len: usize) -> Result<Block> {
-        let size = (len * bytes(self.precision)).max(16);
+        let size = (len * self.precision.bytes()).max(16);
         let again = self.pool.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&size).and_then(Vec::pop);
         let memory = match again {
             Some(memory) => memory,
@@ -299,13 +304,6 @@ impl Contractor {
     }
 }
 
-fn bytes(precision: Precision) -> usize {
-    match precision {
-        Precision::F32 => 4,
-        Precision::F64 => 8,
-    }
-}
-
 /// Offsets beyond 32 bits.
 fn is_wide(shape: &Shape, parts: usize) -> bool {
     let table = |f: usize| shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
@@ -315,7 +313,6 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
 
 /// The kernel for `shape` that is predicted to take the least time, with its arguments on the device.
 fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> Result<Ready> {
-    let units = device.facts.units;
     let kept: Vec<&Digit> = shape.kept().collect();
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
@@ -331,28 +328,41 @@ fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> R
     });
     match (roles, tiled) {
         (Some(roles), Some(tile)) => roles.set_out(shape, tile, max, (&summed, depth), device),
-        _ => {
-            let blocks = shape.out_len.div_ceil(THREADS);
-            let parts = parts(blocks, depth, PART, units);
-            let wide = is_wide(shape, parts);
-            let mut sizes = vec![shape.out_len, depth, depth.div_ceil(parts), kept.len()];
-            for digit in kept.iter().rev() {
-                sizes.push(digit.card);
-                sizes.extend(&digit.strides[..shape.inputs]);
-            }
-            let lists: Vec<Vec<usize>> = (0..shape.inputs).map(|f| list(&summed, f)).collect();
-            let depths: Vec<usize> = (0..depth).flat_map(|k| lists.iter().map(move |l| l[k])).collect();
-            Ok(Ready {
-                code: Code::Visit { tables: shape.inputs, max, wide },
-                grid: Grid { x: groups(blocks)?, y: parts as u32, threads: THREADS as u32 },
-                parts,
-                out_len: shape.out_len,
-                swapped: false,
-                sizes: numbers(device, &sizes, wide)?,
-                depth: numbers(device, &depths, wide)?,
-            })
-        }
+        _ => visits(shape, max, (&kept, &summed), device),
     }
+}
+
+/// The kernel that visits entry by entry.
+fn visits(shape: &Shape, max: bool, (kept, summed): (&[&Digit], &[&Digit]), device: &Device) -> Result<Ready> {
+    let depth: usize = summed.iter().map(|d| d.card).product();
+    check_list(depth * shape.inputs)?;
+    let blocks = shape.out_len.div_ceil(THREADS);
+    let parts = parts(blocks, depth, PART, device.facts.units);
+    let wide = is_wide(shape, parts);
+    let mut sizes = vec![shape.out_len, depth, depth.div_ceil(parts), kept.len()];
+    for digit in kept.iter().rev() {
+        sizes.push(digit.card);
+        sizes.extend(&digit.strides[..shape.inputs]);
+    }
+    let lists: Vec<Vec<usize>> = (0..shape.inputs).map(|f| list(summed, f)).collect();
+    let depths: Vec<usize> = (0..depth).flat_map(|k| lists.iter().map(move |l| l[k])).collect();
+    Ok(Ready {
+        code: Code::Visit { tables: shape.inputs, max, wide },
+        grid: Grid { x: groups(blocks)?, y: parts as u32, threads: THREADS as u32 },
+        parts,
+        out_len: shape.out_len,
+        swapped: false,
+        sizes: numbers(device, &sizes, wide)?,
+        depth: numbers(device, &depths, wide)?,
+    })
+}
+
+/// Refuses a list of places that is too long for the host to make.
+fn check_list(places: usize) -> Result<()> {
+    if places <= LISTED {
+        return Ok(());
+    }
+    Err(Error::resource(format!("a list of {places} places for a join on a device")).limit(format!("{LISTED} places")))
 }
 
 fn groups(blocks: usize) -> Result<u32> {
@@ -437,6 +447,7 @@ impl<'s> Roles<'s> {
         let wide = is_wide(shape, parts);
         let (a, b) = if self.swapped { (1, 0) } else { (0, 1) };
         let linear = summed.len() == 1;
+        check_list(if linear { 1 } else { 2 * depth })?;
         let strides = if linear { [summed[0].strides[a], summed[0].strides[b]] } else { [0, 0] };
         let counts = [self.rows.len(), self.columns.len(), self.batch.len()];
         let mut sizes = vec![rows, columns, depth, depth.div_ceil(parts)];
@@ -525,7 +536,7 @@ impl Tile {
             false => "fma(x[i], y[j], total[i][j])",
         };
         // Rows that are read at a time: 16 bytes.
-        let quad = self.tall.min(16 / bytes(precision));
+        let quad = self.tall.min(16 / precision.bytes());
         let numbers = [
             ("THREADS", self.threads()),
             ("ROWS", self.rows),

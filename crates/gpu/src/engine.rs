@@ -220,8 +220,12 @@ pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
     if facts.double || precision == Precision::F32 {
         return Ok(());
     }
-    let e = Error::device(format!("{} ({}) computes in single precision only", facts.id(), facts.name));
-    Err(e.at(Opt::Device).remedy(format!("{} for a matrix, or {}", Opt::Precision.to("f32"), Opt::Device.to("cpu"))))
+    Err(single_only(facts).remedy(format!("{} for a matrix, or {}", Opt::Precision.to("f32"), Opt::Device.to("cpu"))))
+}
+
+/// A device without double precision.
+pub(crate) fn single_only(facts: &Facts) -> Error {
+    Error::device(format!("{} ({}) computes in single precision only", facts.id(), facts.name)).at(Opt::Device)
 }
 
 /// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and sources. Needs no device.

@@ -76,7 +76,7 @@ impl Contraction {
     /// # Errors
     /// `Internal` when `out` is too small, `Device` when the kernel cannot start.
     pub fn run(&self, device: &Device, inputs: &[&Memory], out: &Memory) -> Result<()> {
-        if out.bytes() < self.out_len * bytes(self.precision) {
+        if out.bytes() < self.out_len * self.precision.bytes() {
             return Err(Error::internal("a result larger than its memory"));
         }
         let args: Vec<Arg<'_>> = inputs.iter().copied().chain([out]).map(Arg::Memory).collect();
@@ -84,16 +84,9 @@ impl Contraction {
     }
 }
 
-fn bytes(precision: Precision) -> usize {
-    match precision {
-        Precision::F32 => 4,
-        Precision::F64 => 8,
-    }
-}
-
 impl Bucket {
     fn bytes(&self) -> usize {
-        bytes(self.precision)
+        self.precision.bytes()
     }
     /// The source of the kernel.
     pub fn source(&self, runtime: Runtime) -> String {

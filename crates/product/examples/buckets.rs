@@ -13,7 +13,7 @@ use zipfold_product::cpu::held::Room;
 use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::shape::{Shape, offsets};
 use zipfold_product::cpu::{Engine, Fold, Prepared, Real};
-use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Scalar, Source, Table, cache, plan};
+use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Source, Table, cache, plan};
 use zipfold_vector::memory::Block;
 
 #[derive(serde::Deserialize, serde::Serialize)]
@@ -156,16 +156,7 @@ fn logarithm(table: &Table) -> Table {
 
 /// The plan of a bucket, for tables that stay or go.
 fn planned(b: &Bucket, tables: &[Table], pass: Pass) -> Plan {
-    let reduced = Reduced {
-        cards: b.dom.clone(),
-        origin: Vec::new(),
-        states: Vec::new(),
-        settled: Vec::new(),
-        number: Vec::new(),
-        tables: tables.to_vec(),
-        scale: Scalar::ONE,
-        impossible: false,
-    };
+    let reduced = Reduced::of(&b.dom, tables.to_vec());
     let kept: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
     let options = Options {
         seed: 1,

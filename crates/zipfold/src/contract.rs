@@ -122,16 +122,10 @@ fn order<V>(
     pass: Pass,
     rates: Rates,
 ) -> Result<Plan> {
-    let reduced = Reduced {
-        cards: cards.to_vec(),
-        origin: (0..cards.len()).collect(),
-        states: Vec::new(),
-        settled: vec![None; cards.len()],
-        number: (0..cards.len()).map(Some).collect(),
-        tables: tables.iter().map(|(scope, _)| Table { scope: scope.clone(), values: Vec::new() }).collect(),
-        scale: Scalar::ONE,
-        impossible: false,
-    };
+    let reduced = Reduced::of(
+        cards,
+        tables.iter().map(|(scope, _)| Table { scope: scope.clone(), values: Vec::new() }).collect(),
+    );
     plan(&reduced, keep, &settings.options(pass, rates))
 }
 

@@ -352,6 +352,9 @@ impl<'a> Run<'a> {
         let planning = Planning { network, evidence, settings, budget, pass };
         let (reduced, plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
+        if let (Planned::Groups(_), Wanted::Devices(..)) = (&plan, settings.device) {
+            settings.warnings.add("marginals by groups of variables are computed on the host");
+        }
         let beside = plan.whole().map(|plan| Beside::of(plan, pass, settings.asked())).transpose()?.flatten();
         Ok(Run {
             network,
@@ -382,13 +385,18 @@ impl<'a> Run<'a> {
     }
     /// What `work` gives, without the device if that fails in it.
     fn guarded<R>(&self, engine: &Engine<'_>, work: impl Fn() -> Result<R>) -> Result<R> {
-        match work() {
+        let done = match work() {
             Err(e) if e.blame() == Blame::Device && engine.lose_device() => {
                 crate::device::warn(&self.settings.warnings, &e, 0);
                 work()
             }
             other => other,
+        };
+        if let Some(beside) = self.beside.as_ref().filter(|_| engine.device_was_full()) {
+            let id = beside.device.facts().id();
+            self.settings.warnings.add(format!("{id} could not take some of the joins; the host did those"));
         }
+        done
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();

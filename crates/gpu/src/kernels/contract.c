@@ -5,28 +5,27 @@
 // for each step of k: values of the next step are fetched while those of this one, in shared memory, are folded in registers
 #define ROW(i) (((i) / @QUAD@u) * @ROWS_APART@u + row * @QUAD@u + (i) % @QUAD@u)
 #define COLUMN(j) ((j) * @COLUMNS_APART@u + column)
+// Entry e of a slice of one table: its place along the folded index, and its row or column.
+#define STEP_OF(e, along, lines) ((along) ? (e) % @STEP@u : (e) / (lines))
+#define LINE_OF(e, along, lines) ((along) ? (e) / @STEP@u : (e) % (lines))
+#define FETCH_ONE(table, next, many, begins, along, lines, stride, which, from)                                                  \
+    ZF_UNROLL for (zf_u32 i = 0u; i < (many); i++) {                                                                             \
+        const zf_u32 e = ZF_TID + i * @THREADS@u, k = (from) + STEP_OF(e, along, lines);                                         \
+        const zf_u32 inside = k < end ? k : end - 1u;                                                                            \
+        const @INDEX@ at = linear ? inside * (stride) : depth[2u * inside + (which)];                                            \
+        next[i] = k < end ? table[begins[LINE_OF(e, along, lines)] + at] : 0;                                                    \
+    }
+#define KEEP_ONE(next, many, held, along, lines, buffer)                                                                         \
+    ZF_UNROLL for (zf_u32 i = 0u; i < (many); i++) {                                                                             \
+        const zf_u32 e = ZF_TID + i * @THREADS@u;                                                                                \
+        held[buffer][STEP_OF(e, along, lines)][LINE_OF(e, along, lines)] = next[i];                                              \
+    }
 #define FETCH(from)                                                                                                              \
-    ZF_UNROLL for (zf_u32 i = 0u; i < @FETCH_A@u; i++) {                                                                         \
-        const zf_u32 e = ZF_TID + i * @THREADS@u, k = (from) + (@A_ALONG_K@ ? e % @STEP@u : e / @ROWS@u);                       \
-        const zf_u32 inside = k < end ? k : end - 1u;                                                                            \
-        const @INDEX@ at = linear ? inside * depth_a : depth[2u * inside];                                                       \
-        next_a[i] = k < end ? a[from_a[@A_ALONG_K@ ? e / @STEP@u : e % @ROWS@u] + at] : 0;                                       \
-    }                                                                                                                            \
-    ZF_UNROLL for (zf_u32 i = 0u; i < @FETCH_B@u; i++) {                                                                         \
-        const zf_u32 e = ZF_TID + i * @THREADS@u, k = (from) + (@B_ALONG_K@ ? e % @STEP@u : e / @COLUMNS@u);                    \
-        const zf_u32 inside = k < end ? k : end - 1u;                                                                            \
-        const @INDEX@ at = linear ? inside * depth_b : depth[2u * inside + 1u];                                                  \
-        next_b[i] = b[from_b[@B_ALONG_K@ ? e / @STEP@u : e % @COLUMNS@u] + at];                                                  \
-    }
+    FETCH_ONE(a, next_a, @FETCH_A@u, from_a, @A_ALONG_K@, @ROWS@u, depth_a, 0u, from)                                            \
+    FETCH_ONE(b, next_b, @FETCH_B@u, from_b, @B_ALONG_K@, @COLUMNS@u, depth_b, 1u, from)
 #define KEEP(buffer)                                                                                                             \
-    ZF_UNROLL for (zf_u32 i = 0u; i < @FETCH_A@u; i++) {                                                                         \
-        const zf_u32 e = ZF_TID + i * @THREADS@u;                                                                                \
-        held_a[buffer][@A_ALONG_K@ ? e % @STEP@u : e / @ROWS@u][@A_ALONG_K@ ? e / @STEP@u : e % @ROWS@u] = next_a[i];            \
-    }                                                                                                                            \
-    ZF_UNROLL for (zf_u32 i = 0u; i < @FETCH_B@u; i++) {                                                                         \
-        const zf_u32 e = ZF_TID + i * @THREADS@u;                                                                                \
-        held_b[buffer][@B_ALONG_K@ ? e % @STEP@u : e / @COLUMNS@u][@B_ALONG_K@ ? e / @STEP@u : e % @COLUMNS@u] = next_b[i];      \
-    }
+    KEEP_ONE(next_a, @FETCH_A@u, held_a, @A_ALONG_K@, @ROWS@u, buffer)                                                           \
+    KEEP_ONE(next_b, @FETCH_B@u, held_b, @B_ALONG_K@, @COLUMNS@u, buffer)
 ZF_KERNEL ZF_BOUNDS(@THREADS@, 1) void zf_contract(ZF_IN(@T@) a, ZF_IN(@T@) b, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) depth)
 {
     ZF_SHARED @T@ held_a[2][@STEP@][@ROWS@ + 4];

@@ -7,7 +7,7 @@ use super::real::Real;
 use super::scaled::{Data, Scaled, exponents};
 use super::shape::Shape;
 use crate::remote::{Numbers, Remote};
-use zipfold_core::Result;
+use zipfold_core::{Error, Result};
 
 /// A table on a device, in the scaled form.
 pub struct There {
@@ -39,7 +39,7 @@ impl<T: Real> Copies<T> {
     pub fn here(table: Scaled<T>) -> Self {
         Copies { here: Some(table), there: None }
     }
-    /// Sees to it that a copy is on the device; `false` where the table is one of logarithms, which stay on the host.
+    /// Sees to it that a copy is on the device; `false` for a table of logarithms, which stays on the host.
     ///
     /// # Errors
     /// Those of [`Remote::send`].
@@ -56,9 +56,14 @@ impl<T: Real> Copies<T> {
     /// Sees to it that a copy is on the host.
     ///
     /// # Errors
-    /// `Resource` when the budget is spent, and those of [`Remote::bring`].
+    /// `Resource` when the budget is spent, `Internal` where there is no copy within reach, and those of [`Remote::bring`].
     pub fn bring(&mut self, remote: Option<&dyn Remote>, room: &Room) -> Result<()> {
-        let (None, Some(there), Some(remote)) = (&self.here, &self.there, remote) else { return Ok(()) };
+        if self.here.is_some() {
+            return Ok(());
+        }
+        let (Some(there), Some(remote)) = (&self.there, remote) else {
+            return Err(Error::internal("a table that is neither on the host nor on a device"));
+        };
         let mut items = Held::blank(there.len, room, "a table of the contraction")?;
         remote.bring(&there.numbers, T::items_mut(&mut items.items))?;
         let Ends { exponent, low, high } = there.ends;

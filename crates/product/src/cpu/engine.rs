@@ -12,7 +12,7 @@ use crate::plan::places::Places;
 use crate::plan::{Pass, Plan, Scalar, Source, Table};
 use crate::remote::Remote;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use zipfold_core::{Blame, Budget, Random, Reservation, Result};
+use zipfold_core::{Blame, Budget, Error, Random, Reservation, Result};
 
 /// A plan with its tables.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ struct Beside<'a> {
     places: &'a Places,
     /// Whether it failed: from then on the host does all.
     lost: AtomicBool,
+    /// Whether it had no room for a join, which the host did.
+    full: AtomicBool,
 }
 
 /// The tables of one slice after the forward pass.
@@ -54,7 +56,10 @@ impl<'a> Engine<'a> {
     }
     /// The same with some of the joins on `device`.
     pub fn beside(self, device: &'a dyn Remote, places: &'a Places) -> Self {
-        Engine { remote: Some(Beside { device, places, lost: AtomicBool::new(false) }), ..self }
+        Engine {
+            remote: Some(Beside { device, places, lost: AtomicBool::new(false), full: AtomicBool::new(false) }),
+            ..self
+        }
     }
     /// The device, while it works.
     fn device(&self) -> Option<&dyn Remote> {
@@ -63,6 +68,18 @@ impl<'a> Engine<'a> {
     /// The device where the join of node `at` runs there.
     fn device_of(&self, at: usize) -> Option<&dyn Remote> {
         self.device().filter(|_| self.remote.as_ref().is_some_and(|r| r.places.remote[at]))
+    }
+    /// Whether `e` leaves a join of the device to the host: where there was no room for it.
+    fn leave(&self, e: &Error) -> bool {
+        let full = e.blame() == Blame::Resource;
+        if let Some(remote) = self.remote.as_ref().filter(|_| full) {
+            remote.full.store(true, Relaxed);
+        }
+        full
+    }
+    /// Whether the device had no room for some join, which the host did.
+    pub fn device_was_full(&self) -> bool {
+        self.remote.as_ref().is_some_and(|r| r.full.load(Relaxed))
     }
     /// Goes on without the device: what began with it begins again.
     ///
@@ -129,7 +146,7 @@ impl<'a> Engine<'a> {
             match self.join_there(device, shape, inputs, all) {
                 Ok(Some(there)) => return Ok(Copies { here: None, there: Some(there) }),
                 Ok(None) => {}
-                Err(e) if e.blame() == Blame::Resource => {}
+                Err(e) if self.leave(&e) => {}
                 Err(e) => return Err(e),
             }
         }

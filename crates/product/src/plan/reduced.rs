@@ -33,6 +33,22 @@ pub struct Reduced {
     pub impossible: bool,
 }
 
+impl Reduced {
+    /// Tables over variables with `cards` values as they are: nothing is simplified.
+    pub fn of(cards: &[usize], tables: Vec<Table>) -> Self {
+        Reduced {
+            cards: cards.to_vec(),
+            origin: (0..cards.len()).collect(),
+            states: Vec::new(),
+            settled: vec![None; cards.len()],
+            number: (0..cards.len()).map(Some).collect(),
+            tables,
+            scale: Scalar::ONE,
+            impossible: false,
+        }
+    }
+}
+
 /// Advances a mixed-radix counter, last digit fastest.
 pub fn step(x: &mut [usize], card: impl Fn(usize) -> usize) {
     for at in (0..x.len()).rev() {

@@ -128,6 +128,9 @@ fn several_devices_have_the_bits_of_one() {
     }
 }
 
+/// Runs until the faulty devices have all had units.
+const TURNS: usize = 50;
+
 /// One, two or all of the devices are lost in mid-run, or none of their kernels compile, or one has little memory.
 #[test]
 #[ignore = "needs opencl"]
@@ -148,17 +151,23 @@ fn lost_devices_leave_their_tiles_to_the_others() {
             for faulty in 1..=count {
                 let many = faulty.to_string();
                 let set = [small[0], small[1], drill, ("device.faulty", &many)];
-                let got = ran(&asked, *all, &set);
-                let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
-                let what = format!("{folds} {set:?}: {} {said:?}", got.plan.backend);
-                let others = |w: &String| w.contains("on the other device");
-                let host = said.iter().any(|w| w.contains("on the host's processor"));
-                assert_eq!((said.len(), host), (faulty, faulty == count), "{what}");
-                assert_eq!(said.iter().filter(|w| others(w)).count(), faulty.min(count - 1), "{what}");
-                // A sum of the host is one of other spans, within rounding.
-                if !(host && folds == FOLDS[9]) {
-                    equal(&asked.1, &got, &one, &what);
-                }
+                // A device that the others leave no unit to is not lost: such a run is right and shows nothing, and is made again.
+                let exact = (0..TURNS).any(|_| {
+                    let got = ran(&asked, *all, &set);
+                    let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+                    let what = format!("{folds} {set:?}: {} {said:?}", got.plan.backend);
+                    let others = said.iter().filter(|w| w.contains("on the other device")).count();
+                    let host = said.iter().any(|w| w.contains("on the host's processor"));
+                    let lost = said.len();
+                    assert!(lost <= faulty, "{what}");
+                    assert_eq!((host, others), (lost == count, lost.min(count - 1)), "{what}");
+                    // A sum of the host is one of other spans, within rounding.
+                    if !(host && folds == FOLDS[9]) {
+                        equal(&asked.1, &got, &one, &what);
+                    }
+                    lost == faulty
+                });
+                assert!(exact, "{folds} {set:?}: not all of the faulty devices were lost in {TURNS} runs");
             }
         }
         let poor = [small[0], small[1], ("device.memory", "60000"), ("device.faulty", "1")];
